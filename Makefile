@@ -1,0 +1,47 @@
+# `make demo` and `make test` need Python 3.11+ and make; everything else is installed into .venv.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: help setup demo test check format bench lock clean
+
+help: ## what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(STAMP) ## .venv with everything, hash-checked against requirements.lock
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Affidavit needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup ## generate a sample bundle of a broken node, analyze it, verify the findings
+	@$(BIN)/affidavit demo
+
+test: setup ## the whole test suite
+	@$(BIN)/python -m pytest -n auto
+
+check: setup ## format, lint, types, layering
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/pyright
+	@$(BIN)/lint-imports
+
+format: setup ## rewrite the sources the way `make check` wants them
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: setup ## speed as ratios against peers, measured in one run (about half an hour)
+	@$(BIN)/python -m benchmarks
+
+lock: setup ## resolve the dependencies again and write requirements.lock
+	@$(BIN)/python -m pip install --quiet uv
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --extra dev pyproject.toml --output-file requirements.lock
+
+clean: ## remove what was built
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,3 @@
+"""Affidavit: evidence-grounded incident response for AWS."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,100 @@
+"""md5 and sha256 of everything that passes, without making it wait.
+
+md5 is the slowest step of unpacking, so it runs in a thread of its own over a pool of buffers; hashlib lets go of
+the interpreter while it works. sha256 stays with the reader: that balances the two.
+"""
+
+import hashlib
+import threading
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Protocol
+
+BLOCK = 1 << 20
+_BUFFERS = 8
+# Handing a block over costs about as much as hashing this many bytes.
+_WORTH_HANDING_OVER = 64 * 1024
+
+
+class _Hash(Protocol):
+    def update(self, data: memoryview, /) -> None: ...
+
+
+class Digests:
+    """Both digests of one stream of blocks. Final once the hasher is closed."""
+
+    def __init__(self) -> None:
+        self._md5 = hashlib.md5(usedforsecurity=False)
+        self._sha256 = hashlib.sha256()
+        self._is_handed_over = False
+
+    @property
+    def md5(self) -> str:
+        return self._md5.hexdigest()
+
+    @property
+    def sha256(self) -> str:
+        return self._sha256.hexdigest()
+
+    def add(self, buffer: bytearray, length: int, hasher: "SideHasher") -> None:
+        """Takes the buffer: it goes back to the hasher's pool when both digests have seen it."""
+        view = memoryview(buffer)[:length]
+        self._sha256.update(view)
+        if length < _WORTH_HANDING_OVER and not self._is_handed_over:
+            self._md5.update(view)
+            hasher.give(buffer)
+        else:
+            self._is_handed_over = True
+            hasher.hash_later(self._md5, buffer, length)
+
+
+class SideHasher:
+    def __init__(self) -> None:
+        self._free: SimpleQueue[bytearray] = SimpleQueue()
+        for _ in range(_BUFFERS):
+            self._free.put(bytearray(BLOCK))
+        self._work: SimpleQueue[tuple[_Hash, bytearray, int] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="md5", daemon=True)
+        self._thread.start()
+
+    def take(self) -> bytearray:
+        return self._free.get()
+
+    def give(self, buffer: bytearray) -> None:
+        self._free.put(buffer)
+
+    def hash_later(self, md5: _Hash, buffer: bytearray, length: int) -> None:
+        self._work.put((md5, buffer, length))
+
+    def close(self) -> None:
+        self._work.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (work := self._work.get()) is not None:
+            md5, buffer, length = work
+            md5.update(memoryview(buffer)[:length])
+            self._free.put(buffer)
+
+
+class FileDigests:
+    """Digests of a file on disk, computed in the background from the moment it is made."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._md5 = hashlib.md5(usedforsecurity=False)
+        self._sha256 = hashlib.sha256()
+        self._thread = threading.Thread(target=self._run, name="archive digests", daemon=True)
+        self._thread.start()
+
+    def wait(self) -> tuple[str, str]:
+        self._thread.join()
+        return self._md5.hexdigest(), self._sha256.hexdigest()
+
+    def _run(self) -> None:
+        buffer = bytearray(BLOCK)
+        view = memoryview(buffer)
+        with self._path.open("rb", buffering=0) as file:
+            while count := file.readinto(view):
+                self._md5.update(view[:count])
+                self._sha256.update(view[:count])

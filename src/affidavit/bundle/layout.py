@@ -1,0 +1,111 @@
+"""What each file of a bundle is, and who wrote each of its lines. The knowledge is in `layout.yaml`."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache, lru_cache
+from importlib.resources import files
+
+import yaml
+from pydantic import BaseModel
+
+ANY = "any"
+
+
+class Kind(StrEnum):
+    LOG = "log"
+    OUTPUT = "output"
+    CONFIG = "config"
+    BINARY = "binary"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileRole:
+    """`holds`: components whose lines can be in the file; the first owns lines that name no program."""
+
+    kind: Kind
+    holds: tuple[str, ...]
+
+    @property
+    def is_read(self) -> bool:
+        return self.kind in (Kind.LOG, Kind.OUTPUT)
+
+
+UNKNOWN_ROLE = FileRole(kind=Kind.UNKNOWN, holds=())
+
+# The time, perhaps a host, then `program[pid]:`. `snap logs` leaves the host out.
+_TAG = re.compile(
+    rb"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*) "
+    rb"(?:\S+ )?([^\s\[:]+)(?:\[\d+\])?: "
+)
+
+
+@lru_cache(maxsize=65536)
+def role_of(path: str) -> FileRole:
+    for pattern, role in _entries():
+        if pattern.fullmatch(path):
+            return role
+    return UNKNOWN_ROLE
+
+
+def component_of(line: bytes, role: FileRole) -> str:
+    """Who wrote the line: the program it names, else the file's first component."""
+    if len(role.holds) > 1 and (tag := _TAG.match(line)):
+        return _programs().get(tag[1], role.holds[0])
+    return role.holds[0] if role.holds else "unknown"
+
+
+def components() -> frozenset[str]:
+    return frozenset(component for _, role in _entries() for component in role.holds)
+
+
+@cache
+def example_path(component: str) -> str:
+    """A file that holds lines of the component, one of its own where there is one."""
+    rows = [(role, glob) for glob, role in _globs() if role.is_read and component in role.holds]
+    rows.sort(key=lambda row: (row[0].holds[0] != component, row[0].kind is not Kind.LOG))
+    return rows[0][1].replace("*", "x") if rows else f"var_log/{component}.log"
+
+
+def glob_pattern(glob: str) -> re.Pattern[str]:
+    """`*` stays inside a folder, `**` does not; matched from the right at a folder boundary."""
+    parts = (_glob_part(part) for part in re.split(r"(\*\*|\*)", glob))
+    return re.compile(r"(?:.*/)?" + "".join(parts), re.DOTALL)
+
+
+def _glob_part(part: str) -> str:
+    return {"**": ".*", "*": "[^/]*"}.get(part, re.escape(part))
+
+
+class _Row(BaseModel):
+    kind: Kind
+    holds: tuple[str, ...]
+    globs: tuple[str, ...]
+
+
+class _Layout(BaseModel):
+    files: tuple[_Row, ...]
+    programs: dict[str, str]
+
+
+@cache
+def _layout() -> _Layout:
+    text = files("affidavit.bundle").joinpath("layout.yaml").read_text("utf-8")
+    return _Layout.model_validate(yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+
+
+@cache
+def _globs() -> tuple[tuple[str, FileRole], ...]:
+    roles = ((FileRole(kind=row.kind, holds=row.holds), row.globs) for row in _layout().files)
+    return tuple((glob, role) for role, globs in roles for glob in globs)
+
+
+@cache
+def _entries() -> tuple[tuple[re.Pattern[str], FileRole], ...]:
+    return tuple((glob_pattern(glob), role) for glob, role in _globs())
+
+
+@cache
+def _programs() -> dict[bytes, str]:
+    return {program.encode(): component for program, component in _layout().programs.items()}

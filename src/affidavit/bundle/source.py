@@ -1,0 +1,58 @@
+"""Where members come from: a tar (gzipped or not), a zip, or a directory. Forward only, one member at a time.
+
+A source never writes and never follows a link. Damage to one member is raised as MemberDamaged when that member is
+read; what a source could not even list goes to `problems`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from affidavit.errors import AffidavitError
+
+
+class MemberKind(StrEnum):
+    FILE = "file"
+    FOLDER = "folder"
+    LINK = "link"
+    DEVICE = "device"
+    SPARSE = "sparse file"
+    ENCRYPTED = "encrypted file"
+    UNREADABLE = "unreadable file"
+
+
+class MemberDamaged(AffidavitError):
+    """The member's bytes end or break here; what was read before is as the archive holds it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """`location` is set when the bytes already lie on disk and need not be copied."""
+
+    name: str
+    size: int
+    kind: MemberKind
+    modified: datetime | None = None
+    location: Path | None = None
+    detail: str = ""
+
+
+class Source(Protocol):
+    problems: list[str]
+
+    def members(self) -> Iterator[Member]:
+        """Each member once; its bytes can be read until the next is asked for."""
+        ...
+
+    def readinto(self, view: memoryview) -> int:
+        """Bytes of the current member; 0 at its end. Raises MemberDamaged."""
+        ...
+
+    def consumed(self) -> int:
+        """How many bytes of the container have been read: what a compression ratio is judged by."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,132 @@
+"""A bundle whose files lie on disk: who it is from, what it holds, and its bytes by bundle path."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from affidavit.bundle.layout import Kind
+from affidavit.bundle.lines import LineIndex, build_line_index, newlines_before
+from affidavit.bundle.manifest import MANIFEST_VERSION, FileType, Manifest, ManifestFile, summarize_types
+from affidavit.bundle.opening import EXPECTED
+from affidavit.bundle.unpack import Unpacked, UnpackedFile
+from affidavit.errors import EvidenceUnavailable, InputRefused
+from affidavit.evidence.finding import ByteRange, Evidence
+
+UNKNOWN_INSTANCE = "unknown"
+_INSTANCE = re.compile(r"(?<![0-9a-z])i-[0-9a-f]{8,17}(?![0-9a-f])")
+_TYPES = {
+    Kind.LOG: FileType.LOG,
+    Kind.OUTPUT: FileType.LOG,
+    Kind.CONFIG: FileType.CONFIG,
+    Kind.BINARY: FileType.BINARY,
+}
+_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredBundle:
+    name: str
+    files: tuple[UnpackedFile, ...]
+    problems: tuple[str, ...]
+    modified: datetime | None
+    _line_indexes: dict[str, LineIndex] = field(default_factory=dict[str, LineIndex])
+
+    @cached_property
+    def instance_id(self) -> str:
+        """From the collector's own note, else from the bundle's name."""
+        for path, location in self.locations.items():
+            if path.endswith("system/instance-id.txt"):
+                with location.open("rb") as file:
+                    text = file.read(4096).decode("utf-8", "replace")
+                if (found := _INSTANCE.search(text)) is not None:
+                    return found[0]
+        found = _INSTANCE.search(self.name)
+        return found[0] if found is not None else UNKNOWN_INSTANCE
+
+    @cached_property
+    def locations(self) -> Mapping[str, Path]:
+        return {file.path: file.location for file in self.files if file.location is not None}
+
+    @property
+    def prefix(self) -> str:
+        return f"eks_{self.instance_id}"
+
+    def key_of(self, file: UnpackedFile) -> str:
+        return f"{self.prefix}/extracted/{file.stored_as}"
+
+    def read(self, evidence: Evidence, span: ByteRange) -> bytes:
+        with self._location(evidence).open("rb", buffering=0) as file:
+            return os.pread(file.fileno(), span.end - span.start, span.start)
+
+    def newlines_before(self, evidence: Evidence, offset: int) -> int:
+        path = evidence.source_file
+        location = self._location(evidence)
+        if path not in self._line_indexes:
+            self._line_indexes[path] = build_line_index(location)
+        return newlines_before(location, self._line_indexes[path], offset)
+
+    def _location(self, evidence: Evidence) -> Path:
+        location = self.locations.get(evidence.source_file)
+        if location is None:
+            raise EvidenceUnavailable(f"the bundle has no {evidence.source_file}")
+        return location
+
+
+def stored_bundle(name: str, unpacked: Unpacked) -> StoredBundle:
+    """Raises when there is nothing to analyze: an empty answer would look like a healthy node."""
+    if not any(file.location is not None and file.role.is_read for file in unpacked.files):
+        raise _nothing_to_analyze(name, unpacked)
+    return StoredBundle(name=name, files=unpacked.files, problems=unpacked.problems, modified=unpacked.modified)
+
+
+def manifest_of(
+    bundle: StoredBundle, *, archive: Path | None, digests: tuple[str, str] | None, seconds: float
+) -> Manifest:
+    files = tuple(_manifest_file(bundle, file) for file in bundle.files)
+    return Manifest(
+        version=MANIFEST_VERSION,
+        instance_id=bundle.instance_id,
+        created_at=datetime.now(UTC),
+        source_archive=bundle.name,
+        source_archive_size_bytes=archive.stat().st_size if archive is not None else 0,
+        source_archive_md5=digests[0] if digests is not None else None,
+        source_archive_sha256=digests[1] if digests is not None else None,
+        extraction_duration_ms=round(seconds * 1000),
+        expected_files=files,
+        total_files=len(files),
+        total_size_bytes=sum(file.size_bytes for file in files),
+        file_type_summary=summarize_types(files),
+        problems=bundle.problems,
+    )
+
+
+def _manifest_file(bundle: StoredBundle, file: UnpackedFile) -> ManifestFile:
+    return ManifestFile(
+        key=bundle.key_of(file),
+        relative_path=file.path,
+        size_bytes=file.size,
+        md5=file.digests.md5 if file.digests is not None else None,
+        sha256=file.digests.sha256 if file.digests is not None else None,
+        status=file.status,
+        file_type=_TYPES.get(file.role.kind, FileType.UNKNOWN),
+        reason=file.reason,
+    )
+
+
+def _nothing_to_analyze(name: str, unpacked: Unpacked) -> InputRefused:
+    troubles = [f"{file.path}: {file.reason}" for file in unpacked.files if file.reason is not None]
+    troubles.extend(unpacked.problems)
+    if not troubles:
+        return InputRefused(
+            f"{name} has {len(unpacked.files)} files and none of them is a node's log",
+            hint=f"expected {EXPECTED}",
+        )
+    more = f" (and {len(troubles) - _SHOWN} more)" if len(troubles) > _SHOWN else ""
+    return InputRefused(
+        f"nothing in {name} can be analyzed: {'; '.join(troubles[:_SHOWN])}{more}",
+        hint="collect the bundle again; this one is damaged or was tampered with",
+    )

@@ -1,0 +1,73 @@
+"""A private folder to unpack into, and the one way results leave it: whole, or not at all."""
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from affidavit.errors import EvidenceUnavailable, InputRefused
+
+_PREFIX = ".affidavit-"
+
+
+@contextmanager
+def workspace(beside: Path | None = None) -> Generator[Path]:
+    """An empty folder, removed at the end whatever happens. `beside` puts it on the same disk as the results."""
+    parent = None if beside is None else beside.resolve().parent
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+    except OSError as error:
+        where = parent or Path(tempfile.gettempdir())
+        raise EvidenceUnavailable(
+            f"no working folder can be made in {where}: {error.strerror}",
+            hint="point TMPDIR at a disk with room",
+        ) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def prepare_output(folder: Path) -> None:
+    """Raises InputRefused now rather than after minutes of work."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputRefused(f"{folder} cannot be made: {error.strerror}", hint="choose another --out") from error
+    if not os.access(folder, os.W_OK):
+        raise InputRefused(f"{folder} cannot be written to", hint="choose another --out")
+
+
+def publish(folder: Path, files: dict[str, bytes]) -> None:
+    """Write the files in order, each in one step: a reader sees the old one or the new one, never half."""
+    for name, content in files.items():
+        unfinished = folder / f"{_PREFIX}{name}"
+        try:
+            with unfinished.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            unfinished.replace(folder / name)
+        except OSError as error:
+            unfinished.unlink(missing_ok=True)
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            raise EvidenceUnavailable(
+                f"{folder / name} could not be written: {'the disk is full' if full else error.strerror}",
+                hint="free some space or choose another --out; nothing half-written was left",
+            ) from error
+
+
+def publish_folder(source: Path, target: Path) -> None:
+    """Move a finished folder into place. Raises InputRefused when something is there already."""
+    if target.exists():
+        raise InputRefused(
+            f"{target} is there already",
+            hint="evidence is never overwritten: choose another --out, or remove it",
+        )
+    if source.exists():
+        source.rename(target)
+    else:
+        target.mkdir()

@@ -1,0 +1,146 @@
+"""`affidavit analyze`."""
+
+import os
+import re
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from affidavit.bundle.manifest import manifest_from_json, manifest_to_json
+from affidavit.bundle.opening import save_stream
+from affidavit.bundle.workspace import prepare_output, publish, publish_folder, workspace
+from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.markdown import render_markdown
+from affidavit.entrypoints.cli.progress import progress_line
+from affidavit.entrypoints.cli.screen import make_console
+from affidavit.entrypoints.cli.terminal import print_report
+from affidavit.errors import InputRefused
+from affidavit.evidence.severity import Severity
+from affidavit.index.record import FindingsIndex, index_to_json
+from affidavit.index.view import View, Window, view
+from affidavit.investigation import EXTRACTED, Analysis, analyze
+from affidavit.rules.pack import RulePack, load_pack
+
+MANIFEST = "manifest.json"
+INDEX = "findings_index.json"
+_BEFORE = re.compile(r"(\d+)([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalyzeOptions:
+    bundle: str
+    out: Path | None
+    is_extracting: bool
+    form: str
+    least: Severity
+    since: str | None
+    until: str | None
+    rules: Path | None
+    fail_on: Severity | None
+    workers: int | None
+    no_color: bool
+    is_quiet: bool
+
+
+def run_analyze(options: AnalyzeOptions) -> Exit:
+    _refuse_contradictions(options)
+    pack = load_pack(options.rules)
+    if options.out is not None:
+        prepare_output(options.out)
+    with workspace(beside=options.out if options.is_extracting else None) as folder:
+        path = _bundle_path(options.bundle, folder)
+        with progress_line(path, is_quiet=options.is_quiet) as progress:
+            analysis = analyze(
+                path,
+                pack=pack,
+                workspace=folder,
+                progress=progress,
+                workers=options.workers or os.cpu_count() or 1,
+                name="standard input" if options.bundle == "-" else None,
+            )
+        if options.out is not None:
+            _write(analysis, options.out, folder if options.is_extracting else None)
+    shown = view(analysis.index, least=options.least, window=_window(options, analysis.index))
+    _present(shown, analysis, pack, options)
+    return _verdict(shown, options.fail_on)
+
+
+def _refuse_contradictions(options: AnalyzeOptions) -> None:
+    if options.is_extracting and options.out is None:
+        raise InputRefused("--extract needs a place to keep the files", hint="add --out DIR")
+    for given in (options.since, options.until):
+        if given is not None:
+            _moment(given, before=datetime.now(UTC))
+
+
+def _bundle_path(bundle: str, folder: Path) -> Path:
+    if bundle != "-":
+        return Path(bundle)
+    if sys.stdin.isatty():
+        raise InputRefused("standard input is a terminal", hint="pipe a bundle in, or give its path")
+    return save_stream(sys.stdin.buffer, folder / "standard-input")
+
+
+def _write(analysis: Analysis, out: Path, kept: Path | None) -> None:
+    """The index last: where it is, everything it speaks of is too."""
+    _refuse_other_bundle(analysis, out)
+    if kept is not None:
+        publish_folder(kept / EXTRACTED, out / EXTRACTED)
+    publish(out, {MANIFEST: manifest_to_json(analysis.manifest), INDEX: index_to_json(analysis.index)})
+
+
+def _refuse_other_bundle(analysis: Analysis, out: Path) -> None:
+    there = out / MANIFEST
+    if not there.is_file():
+        return
+    try:
+        earlier = manifest_from_json(there.read_bytes()).expected_files
+    except ValueError:
+        raise InputRefused(f"{there} is not a manifest of ours", hint="choose another --out") from None
+    if {file.sha256 for file in earlier} != {file.sha256 for file in analysis.manifest.expected_files}:
+        raise InputRefused(
+            f"{out} holds the evidence of another bundle",
+            hint="evidence is never overwritten: choose another --out",
+        )
+
+
+def _window(options: AnalyzeOptions, index: FindingsIndex) -> Window:
+    before = index.clock.collected_at or datetime.now(UTC)
+    since = _moment(options.since, before=before) if options.since is not None else None
+    until = _moment(options.until, before=before) if options.until is not None else None
+    if since is not None and until is not None and since > until:
+        raise InputRefused(f"--since {options.since} is after --until {options.until}", hint="swap them")
+    return Window(since=since, until=until)
+
+
+def _moment(given: str, *, before: datetime) -> datetime:
+    """A time, UTC unless it names a zone, or a span such as `2h` counted back from the collection."""
+    if (span := _BEFORE.fullmatch(given)) is not None:
+        return before - timedelta(**{_UNITS[span[2]]: int(span[1])})
+    try:
+        moment = datetime.fromisoformat(given)
+    except ValueError:
+        raise InputRefused(
+            f"{given!r} is not a time", hint="write 2026-01-15T10:00 (UTC), 2026-01-15T10:00+02:00, or 2h"
+        ) from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _present(shown: View, analysis: Analysis, pack: RulePack, options: AnalyzeOptions) -> None:
+    if options.form == "json":
+        sys.stdout.write(index_to_json(shown.index).decode())
+    elif options.form == "markdown":
+        sys.stdout.write(render_markdown(shown, analysis.manifest, pack))
+    else:
+        console = make_console(no_color=options.no_color)
+        print_report(console, shown, analysis.manifest, pack, is_quiet=options.is_quiet)
+        if options.out is not None and not options.is_quiet:
+            console.print(f"Written: {options.out / MANIFEST}, {options.out / INDEX}")
+
+
+def _verdict(shown: View, fail_on: Severity | None) -> Exit:
+    if fail_on is None:
+        return Exit.DONE
+    return Exit.FOUND if any(finding.severity.is_at_least(fail_on) for finding in shown.index.findings) else Exit.DONE

@@ -1,0 +1,173 @@
+"""The `affidavit` command: parse, call, present. Heavy modules are imported by the command that needs them."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from affidavit.entrypoints.cli.exits import EXIT_CODES, Exit, exit_code_of
+from affidavit.errors import AffidavitError
+from affidavit.evidence.severity import Severity
+
+app = typer.Typer(
+    name="affidavit",
+    help="Evidence-grounded incident response for AWS: every finding re-reads byte for byte.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+class ReportFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+BundleArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="BUNDLE",
+        help="A node log bundle: .tar.gz, .tgz, .tar, .zip, an unpacked directory, or - for standard input.",
+    ),
+]
+NoColor = Annotated[bool, typer.Option("--no-color", help="Plain text (also: the NO_COLOR variable).")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress; report only findings and failures.")]
+
+
+@app.callback(invoke_without_command=True)
+def affidavit(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from affidavit import __version__
+
+        typer.echo(f"affidavit {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command(epilog=EXIT_CODES)
+def analyze(
+    bundle: BundleArgument,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write manifest.json and findings_index.json to this folder."),
+    ] = None,
+    extract: Annotated[
+        bool, typer.Option("--extract", help="With --out: keep the unpacked files in DIR/extracted too.")
+    ] = False,
+    report_format: Annotated[
+        ReportFormat, typer.Option("--format", help="How to print the report.")
+    ] = ReportFormat.TEXT,
+    severity: Annotated[Severity, typer.Option(help="Show findings of this severity and above.")] = Severity.INFO,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Show findings seen at or after this: 2026-01-15T10:00, or 2h before the collection.",
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Show findings seen at or before this; same forms as --since."),
+    ] = None,
+    rules: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Rules of your own, added to the built-in ones; same id replaces."),
+    ] = None,
+    fail_on: Annotated[
+        Severity | None, typer.Option(help="Exit with 1 when a shown finding is this severe or worse.")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, max=64, help="How many cores to use (default: all); changes nothing but the time."),
+    ] = None,
+    no_color: NoColor = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find what broke in a node log bundle: findings by severity, each with the line that shows it.
+
+    Needs no AWS account. Reads archives of the EKS log collector (Amazon Linux 2 and 2023, Ubuntu, Windows), of a
+    NodeDiagnostic, and Bottlerocket's logdog.
+    """
+    from affidavit.entrypoints.cli.analyze import AnalyzeOptions, run_analyze
+
+    options = AnalyzeOptions(
+        bundle=bundle,
+        out=out,
+        is_extracting=extract,
+        form=report_format.value,
+        least=severity,
+        since=since,
+        until=until,
+        rules=rules,
+        fail_on=fail_on,
+        workers=workers,
+        no_color=no_color,
+        is_quiet=quiet,
+    )
+    raise typer.Exit(run_analyze(options))
+
+
+@app.command(epilog=EXIT_CODES)
+def verify(
+    index: Annotated[Path, typer.Argument(metavar="INDEX", help="A findings_index.json.")],
+    bundle: BundleArgument,
+    no_color: NoColor = False,
+    quiet: Quiet = False,
+) -> None:
+    """Re-read every finding's evidence from the bundle, byte for byte, and say which hold.
+
+    Uses neither rules nor a model: line number, byte range, sha256 and excerpt must all agree with the bytes.
+    """
+    from affidavit.entrypoints.cli.verify import run_verify
+
+    raise typer.Exit(run_verify(index, bundle, no_color=no_color, is_quiet=quiet))
+
+
+@app.command(epilog=EXIT_CODES)
+def sample(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the bundle.")] = Path(),
+    layout: Annotated[str, typer.Option(help="Whose bundle: see the list below.")] = "al2023",
+    faults: Annotated[str, typer.Option(help="What is broken, separated by commas; `healthy` for nothing.")] = "oom",
+    form: Annotated[str, typer.Option("--form", help="tar.gz, tar, zip or directory.")] = "tar.gz",
+    seed: Annotated[int, typer.Option(help="Another seed gives other noise.")] = 1,
+) -> None:
+    """Write a made-up bundle of a broken node, to try the other commands on.
+
+    The same options always give the same bytes.
+    """
+    from affidavit.entrypoints.cli.sample import run_sample
+
+    raise typer.Exit(run_sample(out=out, layout=layout, faults=faults, form=form, seed=seed))
+
+
+def run() -> None:
+    """The door: every error leaves as a sentence, a hint and an exit code."""
+    try:
+        app()
+    except AffidavitError as error:
+        _complain(str(error), error.hint)
+        sys.exit(exit_code_of(error))
+    except KeyboardInterrupt:
+        _complain("interrupted; nothing half-written was left")
+        sys.exit(Exit.INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output went away, as `head` does.
+        sys.stderr.close()
+        sys.exit(Exit.DONE)
+
+
+def _complain(message: str, hint: str = "") -> None:
+    from affidavit.entrypoints.cli.screen import harmless
+
+    typer.echo(f"affidavit: {harmless(message)}", err=True)
+    if hint:
+        typer.echo(f"  {harmless(hint)}", err=True)

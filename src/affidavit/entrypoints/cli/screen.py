@@ -1,0 +1,46 @@
+"""What reaches a terminal: colour when wanted, and nothing that a log line could use to control it."""
+
+import sys
+
+from rich.console import Console
+from rich.text import Text
+
+from affidavit.evidence.severity import Severity
+
+STYLES = {
+    Severity.CRITICAL: "bold white on red",
+    Severity.HIGH: "bold red",
+    Severity.MEDIUM: "bold yellow",
+    Severity.LOW: "cyan",
+    Severity.INFO: "dim",
+}
+
+
+def make_console(*, no_color: bool, to_errors: bool = False) -> Console:
+    stream = sys.stderr if to_errors else sys.stdout
+    # Wrapping is for screens; a file or pipe gets whole lines.
+    return Console(
+        file=stream,
+        no_color=no_color,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=not stream.isatty(),
+    )
+
+
+def harmless(text: str) -> str:
+    """Control, bidirectional and other invisible characters shown as escapes."""
+    return "".join(char if _is_harmless(char) else _escaped(char) for char in text)
+
+
+def _is_harmless(char: str) -> bool:
+    return char.isprintable() or char == "\t"
+
+
+def _escaped(char: str) -> str:
+    return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
+
+
+def text(content: str, style: str = "") -> Text:
+    return Text(harmless(content), style=style)

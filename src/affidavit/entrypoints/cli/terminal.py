@@ -1,0 +1,100 @@
+"""The report on a terminal: what matters first, each claim with its line, then what was not looked at."""
+
+from rich.console import Console
+from rich.text import Text
+
+from affidavit.bundle.manifest import Manifest
+from affidavit.entrypoints.cli.report import (
+    Trouble,
+    confirmation_line,
+    counts_line,
+    coverage_lines,
+    health_warning,
+    left_out_lines,
+    moment,
+    place,
+    span_of,
+    suppressed_lines,
+    troubles,
+    when,
+)
+from affidavit.entrypoints.cli.screen import STYLES, harmless, text
+from affidavit.evidence.finding import Finding
+from affidavit.evidence.severity import Severity
+from affidavit.index.view import View
+from affidavit.rules.pack import RulePack
+
+_QUOTED = 300
+_OTHER_PLACES = 6
+
+
+def print_report(console: Console, view: View, manifest: Manifest, pack: RulePack, *, is_quiet: bool) -> None:
+    if not is_quiet:
+        _print_head(console, view, manifest)
+    level: Severity | None = None
+    for trouble in troubles(view.index.findings, pack):
+        if trouble.lead.severity is not level:
+            level = trouble.lead.severity
+            console.print(Text(f" {level.value.upper()} ", style=STYLES[level]))
+        _print_trouble(console, trouble, is_quiet=is_quiet)
+    if not is_quiet:
+        _print_unseen(console, view)
+
+
+def _print_head(console: Console, view: View, manifest: Manifest) -> None:
+    index = view.index
+    console.print(text(f"{index.instance_id}  {manifest.source_archive}", "bold"))
+    if index.clock.collected_at is not None:
+        console.print(text(f"collected {moment(index.clock.collected_at)} UTC ({index.clock.collected_from})", "dim"))
+    console.print()
+    console.print(text(counts_line(index.summary), "bold"))
+    if (span := span_of(index.findings)) is not None:
+        console.print(text(f"began {moment(span[0])}, last seen {moment(span[1])} UTC"))
+    if not index.findings:
+        console.print(text(health_warning(index)))
+    console.print()
+
+
+def _print_trouble(console: Console, trouble: Trouble, *, is_quiet: bool) -> None:
+    lead = trouble.lead
+    console.print(
+        text(f"{lead.finding_id}  "),
+        text(lead.pattern, "bold"),
+        text(f"  {lead.count}×  {when(lead)}"),
+        sep="",
+    )
+    console.print(text(f"  {place(lead)}", "cyan"))
+    console.print(text("  │ ", "dim"), text(_quote(lead)), sep="")
+    if is_quiet:
+        return
+    console.print(text(f"  {trouble.rule.means}"))
+    if note := confirmation_line(lead):
+        console.print(text(f"  {note}", "italic"))
+    console.print(text(f"  Next: {trouble.rule.first_steps[0]}", "green"))
+    for other in trouble.others[:_OTHER_PLACES]:
+        console.print(text(f"  also {place(other)}  {other.count}×  ({other.finding_id})", "dim"))
+    if len(trouble.others) > _OTHER_PLACES:
+        console.print(text(f"  also in {len(trouble.others) - _OTHER_PLACES} more files", "dim"))
+    console.print()
+
+
+def _print_unseen(console: Console, view: View) -> None:
+    index = view.index
+    console.print(text("Looked at", "bold"))
+    for line in coverage_lines(index.coverage):
+        console.print(text(f"  {line}"))
+    _print_list(console, "Gaps", list(index.gaps))
+    _print_list(console, "Suppressed", suppressed_lines(index.suppressed))
+    _print_list(console, "Not shown", left_out_lines(view))
+
+
+def _print_list(console: Console, title: str, lines: list[str]) -> None:
+    if lines:
+        console.print(text(title, "bold"))
+    for line in lines:
+        console.print(text(f"  {line}"))
+
+
+def _quote(finding: Finding) -> str:
+    shown = harmless(finding.evidence.excerpt)
+    return shown if len(shown) <= _QUOTED else shown[:_QUOTED] + " […]"

@@ -1,0 +1,1 @@
+"""From files to a findings index: scan, timestamps, fold, suppress, confirm."""

@@ -1,0 +1,150 @@
+"""Put the index together: findings, coverage, gaps, and an identity that changes when any of them could."""
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from affidavit.bundle.stored import UNKNOWN_INSTANCE, StoredBundle
+from affidavit.bundle.unpack import UnpackedFile
+from affidavit.errors import InvariantBroken
+from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
+from affidavit.index.build import Built, ScannedText, build_findings
+from affidavit.index.clock import BundleClock, read_clock
+from affidavit.index.record import (
+    INDEX_VERSION,
+    INDEXER_VERSION,
+    ClockNote,
+    FindingsIndex,
+    summarize,
+)
+from affidavit.index.scan import LONGEST_LINE, ScannedFile
+from affidavit.index.slots import RuleSlots
+from affidavit.index.timestamps import Clock, stamp_of
+
+REST_OF_ARCHIVE = "(rest of the archive)"
+# The collector keeps the last 100 MB of these.
+_TAILED = 100_000_000
+_TAILED_LOGS = ("var_log/messages", "var_log/syslog")
+# A kernel log that begins later than this after boot has lost its beginning.
+_RING_START = 60 * 1_000_000
+
+
+def assemble_index(
+    bundle: StoredBundle,
+    scanned: Mapping[str, ScannedFile],
+    slots: RuleSlots,
+    rules_version: str,
+    *,
+    started: float,
+) -> FindingsIndex:
+    """`started` is the monotonic time at which the work began."""
+    clock = read_clock(name=bundle.name, logs=_read_files(bundle), modified=bundle.modified)
+    texts = [_scanned_text(bundle, file, scanned) for file in bundle.files if _was_scanned(file, scanned)]
+    built = build_findings(texts, slots.table, clock)
+    return FindingsIndex(
+        version=INDEX_VERSION,
+        index_id=_identity(bundle, clock, rules_version),
+        rules_version=rules_version,
+        instance_id=bundle.instance_id,
+        indexed_at=datetime.now(UTC),
+        manifest_ref=f"{bundle.prefix}/manifest.json",
+        indexing_duration_ms=round((time.monotonic() - started) * 1000),
+        coverage=_coverage(bundle, scanned),
+        findings=built.findings,
+        suppressed=built.suppressed,
+        summary=summarize(built.findings),
+        clock=ClockNote(
+            collected_at=clock.collected_at,
+            collected_from=clock.collected_from,
+            booted_at=clock.booted_at,
+            booted_from=clock.booted_from,
+        ),
+        gaps=tuple(_gaps(bundle, scanned, clock, built)),
+    )
+
+
+def _read_files(bundle: StoredBundle) -> dict[str, Path]:
+    return {file.path: file.location for file in bundle.files if file.role.is_read and file.location is not None}
+
+
+def _was_scanned(file: UnpackedFile, scanned: Mapping[str, ScannedFile]) -> bool:
+    return file.path in scanned and not scanned[file.path].failure
+
+
+def _scanned_text(bundle: StoredBundle, file: UnpackedFile, scanned: Mapping[str, ScannedFile]) -> ScannedText:
+    if file.location is None:
+        raise InvariantBroken(f"{file.path} was scanned and is nowhere")
+    return ScannedText(
+        path=file.path, full_key=bundle.key_of(file), location=file.location, hits=scanned[file.path].hits
+    )
+
+
+def _identity(bundle: StoredBundle, clock: BundleClock, rules_version: str) -> str:
+    """Everything that decides what an index says, and nothing else."""
+    digest = hashlib.sha256(f"{INDEX_VERSION} {INDEXER_VERSION} {rules_version} {bundle.instance_id}\n".encode())
+    digest.update(f"{clock.collected_at} {clock.booted_at}\n".encode())
+    for file in bundle.files:
+        content = file.digests.sha256 if file.digests is not None else ""
+        digest.update(f"{file.path}\0{file.status}\0{content}\n".encode())
+    digest.update("\n".join(bundle.problems).encode())
+    return f"ix-{digest.hexdigest()[:24]}"
+
+
+def _coverage(bundle: StoredBundle, scanned: Mapping[str, ScannedFile]) -> Coverage:
+    sizes: list[int] = []
+    skipped: list[SkippedFile] = []
+    for file in bundle.files:
+        reason = _skip_reason(file, scanned)
+        if reason is None:
+            sizes.append(file.size)
+        else:
+            skipped.append(SkippedFile(file=file.path, reason=reason, size_bytes=file.size))
+    if bundle.problems:
+        skipped.append(SkippedFile(file=REST_OF_ARCHIVE, reason=SkipReason.UNREADABLE, size_bytes=0))
+    return cover(scanned_sizes=sizes, skipped=skipped)
+
+
+def _skip_reason(file: UnpackedFile, scanned: Mapping[str, ScannedFile]) -> SkipReason | None:
+    if file.skip is not None:
+        return file.skip
+    result = scanned.get(file.path)
+    if result is None or result.failure:
+        return SkipReason.UNREADABLE
+    return SkipReason.TOO_LARGE if result.oversized else None
+
+
+def _gaps(bundle: StoredBundle, scanned: Mapping[str, ScannedFile], clock: BundleClock, built: Built) -> Iterator[str]:
+    yield from bundle.problems
+    yield from (f"{file.path}: {file.reason}" for file in bundle.files if file.reason is not None)
+    yield from (f"{path}: not scanned: {result.failure}" for path, result in sorted(scanned.items()) if result.failure)
+    for path, result in sorted(scanned.items()):
+        if result.oversized:
+            yield f"{path}: {result.oversized} lines longer than {LONGEST_LINE >> 20} MiB were not looked at"
+    if bundle.instance_id == UNKNOWN_INSTANCE:
+        yield "neither the bundle's name nor its content tells the instance id"
+    yield from clock.gaps
+    yield from _lost_beginnings(bundle)
+    for path, count in sorted(built.untimed.items()):
+        yield f"{path}: {count} matching lines have no time that can be read{_boot_hint(path, clock)}"
+
+
+def _boot_hint(path: str, clock: BundleClock) -> str:
+    return " (the bundle does not show when the node booted)" if "dmesg" in path and clock.booted_at is None else ""
+
+
+def _lost_beginnings(bundle: StoredBundle) -> Iterator[str]:
+    for file in bundle.files:
+        if file.path.endswith(_TAILED_LOGS) and file.size >= _TAILED:
+            yield f"{file.path}: the collector keeps only the last 100 MB, older lines are missing"
+        if file.path.endswith("dmesg.current") and (start := _first_stamp(file)) is not None and start > _RING_START:
+            yield f"{file.path}: begins {start // 1_000_000} s after boot, earlier kernel lines were overwritten"
+
+
+def _first_stamp(file: UnpackedFile) -> int | None:
+    if file.location is None:
+        return None
+    with file.location.open("rb") as opened:
+        clock, value = stamp_of(opened.readline(4096))
+    return value if clock is Clock.SINCE_BOOT else None

@@ -1,0 +1,183 @@
+"""What a bundle says about time: when it was collected (gives the year) and when the node booted (anchors dmesg).
+
+Where the bundle does not say, times stay unknown and a gap names what is missing.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affidavit.index.timestamps import DAY, SECOND, Clock, absolute_of, stamp_of
+
+UNKNOWN = np.iinfo(np.int64).min
+Micros = NDArray[np.int64]
+
+_TAIL = 64 * 1024
+_HEAD = 256 * 1024
+# A file dated before the first collector was written says nothing about the collection.
+_PLAUSIBLE = datetime(2015, 1, 1, tzinfo=UTC)
+_STALE = timedelta(days=31)
+_NAME_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[_T](\d\d):?(\d\d)-?(?:UTC)?")
+_BOOT_LINE = re.compile(rb"^btime (\d{9,11})$", re.MULTILINE)
+_JOURNAL_BOOT = re.compile(rb"^ *0 [0-9a-f]{32} [A-Z][a-z]{2} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC", re.MULTILINE)
+_LAST_REBOOT = re.compile(
+    rb"^(?:reboot +system boot +\S+ +| *system boot +)(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2} [ \d]\d \d\d:\d\d)",
+    re.M,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BundleClock:
+    """`…_from` says which part of the bundle the time was taken from."""
+
+    collected_at: datetime | None
+    collected_from: str
+    booted_at: datetime | None
+    booted_from: str
+    gaps: tuple[str, ...]
+
+    def resolve(self, clocks: NDArray[np.int8], values: Micros) -> Micros:
+        """Microseconds since 1970 for each stamp, UNKNOWN where the bundle cannot tell."""
+        times = np.full(len(values), UNKNOWN, dtype=np.int64)
+        absolute = clocks == Clock.ABSOLUTE
+        times[absolute] = values[absolute]
+        since_boot = clocks == Clock.SINCE_BOOT
+        if self.booted_at is not None:
+            times[since_boot] = values[since_boot] + _micros(self.booted_at)
+        yearless = clocks == Clock.YEARLESS
+        if self.collected_at is not None and yearless.any():
+            times[yearless] = _with_year(values[yearless], self.collected_at)
+        return times
+
+
+def time_of(micros: int) -> datetime | None:
+    if micros == UNKNOWN:
+        return None
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(micros))
+
+
+def _micros(moment: datetime) -> int:
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def _with_year(packed: Micros, collected_at: datetime) -> Micros:
+    """The latest year that puts the line no later than a day after the collection."""
+    month, rest = packed // DAY // 32, packed % DAY
+    day = packed // DAY % 32
+    latest = _micros(collected_at) + DAY
+    times = np.full(len(packed), UNKNOWN, dtype=np.int64)
+    # 29 February can be up to eight years back (1900-style centuries aside); everything else one.
+    for year in range((collected_at + timedelta(days=1)).year, collected_at.year - 9, -1):
+        starts = _month_starts(year)
+        days_in_month = np.diff(np.append(starts, _month_starts(year + 1)[0])) // DAY
+        candidate = starts[month - 1] + (day - 1) * DAY + rest
+        fits = (times == UNKNOWN) & (day <= days_in_month[month - 1]) & (candidate <= latest)
+        times[fits] = candidate[fits]
+        if not (times == UNKNOWN).any():
+            break
+    return times
+
+
+def _month_starts(year: int) -> Micros:
+    starts = [int(datetime(year, month, 1, tzinfo=UTC).timestamp()) for month in range(1, 13)]
+    return np.array(starts, dtype=np.int64) * SECOND
+
+
+def read_clock(*, name: str, logs: Mapping[str, Path], modified: datetime | None) -> BundleClock:
+    """`logs` are the readable files by bundle path; `modified` is the newest modification time of a member."""
+    collected_at, collected_from = _collected(name, logs, modified)
+    booted_at, booted_from = _booted(logs, collected_at)
+    gaps: list[str] = []
+    if collected_at is None:
+        gaps.append("nothing in the bundle shows when it was collected: lines without a year have no time")
+    elif collected_from == "file modification times":
+        gaps.append("the year of lines without one was taken from file modification times")
+    if booted_from == "last_reboot":
+        gaps.append("boot time is known to the minute only: times of dmesg lines are up to 60 s early")
+    return BundleClock(
+        collected_at=collected_at,
+        collected_from=collected_from,
+        booted_at=booted_at,
+        booted_from=booted_from,
+        gaps=tuple(gaps),
+    )
+
+
+def _collected(name: str, logs: Mapping[str, Path], modified: datetime | None) -> tuple[datetime | None, str]:
+    """What the content shows comes first, so that a renamed bundle reads the same; old content yields to the name."""
+    named = _named_time(name)
+    newest = max((stamp for path in logs.values() if (stamp := _newest_dated_line(path))), default=UNKNOWN)
+    dated = time_of(newest)
+    if dated is not None and (named is None or abs(named - dated) <= _STALE):
+        return dated, "newest dated line"
+    if named is not None:
+        return named, "bundle name"
+    if modified is not None and modified > _PLAUSIBLE:
+        return modified, "file modification times"
+    return None, "unknown"
+
+
+def _named_time(name: str) -> datetime | None:
+    stamp = _NAME_STAMP.search(name)
+    if stamp is None:
+        return None
+    year, month, day, hour, minute = (int(part) for part in stamp.groups())
+    try:
+        return datetime(year, month, day, hour, minute, tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _newest_dated_line(path: Path) -> int | None:
+    lines = _read(path, -_TAIL).split(b"\n")
+    return max((stamp for line in lines if (stamp := absolute_of(line[:256])) is not None), default=None)
+
+
+def _booted(logs: Mapping[str, Path], collected_at: datetime | None) -> tuple[datetime | None, str]:
+    for file, text in _texts(logs, "procstat.txt"):
+        if (found := _BOOT_LINE.search(text)) is not None:
+            return datetime.fromtimestamp(int(found[1]), UTC), file
+    if (paired := _pair_dmesg(logs)) is not None:
+        return paired
+    for file, text in _texts(logs, "journalctl-boots"):
+        if (found := _JOURNAL_BOOT.search(text)) is not None:
+            return datetime.fromisoformat(found[1].decode()).replace(tzinfo=UTC), file
+    for _, text in _texts(logs, "last_reboot.txt"):
+        if (found := _LAST_REBOOT.search(text)) is not None and collected_at is not None:
+            stamp = stamp_of(found[1] + b":00")
+            times = _with_year(np.array([stamp[1]], dtype=np.int64), collected_at)
+            return time_of(int(times[0])), "last_reboot"
+    return None, "unknown"
+
+
+def _pair_dmesg(logs: Mapping[str, Path]) -> tuple[datetime, str] | None:
+    """dmesg.current and dmesg.human.current hold the same lines, once in seconds and once in clock time."""
+    seconds = next((text for _, text in _texts(logs, "kernel/dmesg.current")), b"")
+    clock = next((text for _, text in _texts(logs, "kernel/dmesg.human.current")), b"")
+    for left, right in zip(seconds.split(b"\n"), clock.split(b"\n"), strict=False):
+        (left_clock, left_value), (right_clock, right_value) = stamp_of(left), stamp_of(right)
+        same_text = left.partition(b"] ")[2] == right.partition(b"] ")[2]
+        if left_clock is Clock.SINCE_BOOT and right_clock is Clock.ABSOLUTE and same_text:
+            booted = time_of(right_value - left_value // SECOND * SECOND)
+            return (booted, "dmesg.human.current") if booted is not None else None
+    return None
+
+
+def _texts(logs: Mapping[str, Path], ending: str) -> Iterable[tuple[str, bytes]]:
+    for file in sorted(logs):
+        if file == ending or file.endswith("/" + ending):
+            yield file, _read(logs[file], _HEAD)
+
+
+def _read(path: Path, length: int) -> bytes:
+    """The first `length` bytes, or the last ones when it is negative."""
+    with path.open("rb") as file:
+        if length < 0:
+            file.seek(max(0, os.fstat(file.fileno()).st_size + length))
+        return file.read(abs(length))

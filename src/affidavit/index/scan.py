@@ -1,0 +1,179 @@
+"""Scan one file, line by line in effect and block by block in fact.
+
+A block is read so that it ends at a line end; a line of any length up to LONGEST_LINE fits one block. Line numbers,
+times and text are worked out for hits alone.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affidavit.index.hits import FileHits, HitColumns
+from affidavit.index.slots import RuleSlots
+from affidavit.index.timestamps import PREFIX, stamp_of
+from affidavit.rules.matcher import SLOT_BITS
+
+BLOCK = 1 << 20
+LONGEST_LINE = 64 << 20
+# Above this many hits in a block, finding all line ends at once is cheaper than one hit at a time.
+MANY = 48
+
+_SLOT_MASK = (1 << SLOT_BITS) - 1
+_FEED = 10
+_RETURN = 13
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScannedFile:
+    """`oversized` lines were longer than LONGEST_LINE and were not looked at."""
+
+    path: str
+    hits: FileHits
+    lines: int
+    size: int
+    oversized: int = 0
+    failure: str = ""
+
+
+class FileScan:
+    """The scan of a file that may still be growing: `advance` as bytes arrive, then `finish`."""
+
+    def __init__(self, path: str, location: Path, slots: RuleSlots, buffer: bytearray) -> None:
+        """`buffer` may be shared by scans that take turns: nothing stays in it between calls."""
+        self._path = path
+        self._matcher, self._judge = slots.for_file(path)
+        self._file = os.open(location, os.O_RDONLY)
+        self._buffer = buffer
+        self._columns = HitColumns()
+        self._at = 0
+        self._lines = 0
+        self._oversized = 0
+        self._is_skipping = False
+
+    def advance(self, available: int) -> None:
+        """Scan all full blocks of the first `available` bytes."""
+        while self._matcher is not None and available - self._at >= len(self._buffer):
+            self._step(available, is_last=False)
+
+    def finish(self, size: int) -> ScannedFile:
+        try:
+            while self._matcher is not None and self._at < size:
+                self._step(size, is_last=True)
+        finally:
+            os.close(self._file)
+        return ScannedFile(
+            path=self._path,
+            hits=self._columns.freeze(),
+            lines=self._lines,
+            size=size,
+            oversized=self._oversized,
+        )
+
+    def _step(self, available: int, *, is_last: bool) -> None:
+        """Scan the whole lines of the next block, or make room for a line longer than the block."""
+        if self._is_skipping:
+            self._skip_line(available)
+            return
+        length = self._read(min(len(self._buffer), available - self._at))
+        cut = self._buffer.rfind(b"\n", 0, length) + 1
+        if cut == 0 and is_last and self._at + length >= available:
+            cut = length
+        if cut:
+            self._scan(cut)
+            self._at += cut
+        elif len(self._buffer) < LONGEST_LINE:
+            self._buffer = bytearray(len(self._buffer) * 2)
+        else:
+            self._oversized += 1
+            self._is_skipping = True
+
+    def _read(self, length: int) -> int:
+        view = memoryview(self._buffer)
+        done = 0
+        while done < length:
+            got = os.preadv(self._file, [view[done:length]], self._at + done)
+            if got == 0:
+                raise OSError(f"the file ended at byte {self._at + done}, before its {self._at + length} bytes")
+            done += got
+        return done
+
+    def _skip_line(self, available: int) -> None:
+        """Pass over a line too long to hold, in pieces, as far as bytes are there."""
+        while self._is_skipping and self._at < available:
+            length = self._read(min(len(self._buffer), available - self._at))
+            end = self._buffer.find(b"\n", 0, length)
+            self._at += length if end < 0 else end + 1
+            if end >= 0:
+                self._lines += 1
+                self._is_skipping = False
+
+    def _scan(self, cut: int) -> None:
+        if self._matcher is None:
+            return
+        hits = self._matcher.scan(memoryview(self._buffer)[:cut])
+        feeds: NDArray[np.bool_] = np.frombuffer(self._buffer, dtype=np.uint8, count=cut) == _FEED
+        if len(hits) > MANY:
+            self._lines += self._locate_many(hits, feeds, cut)
+        elif hits:
+            self._lines += self._locate_few(sorted(hits), feeds, cut)
+        else:
+            self._lines += int(np.count_nonzero(feeds))
+
+    def _locate_few(self, hits: list[int], feeds: NDArray[np.bool_], cut: int) -> int:
+        """Count line ends between one hit and the next. Returns the line ends of the block."""
+        line = counted = 0
+        start, end = 0, -1
+        seen: set[int] = set()
+        for hit in hits:
+            position, slot = hit >> SLOT_BITS, hit & _SLOT_MASK
+            if position >= end:
+                line += int(np.count_nonzero(feeds[counted:position]))
+                counted = position
+                start = self._buffer.rfind(b"\n", 0, position) + 1
+                end = self._buffer.find(b"\n", position, cut)
+                end = cut if end < 0 else end
+                seen.clear()
+            if slot not in seen:
+                seen.add(slot)
+                self._judge_hit(slot, line, start, end)
+        return line + int(np.count_nonzero(feeds[counted:]))
+
+    def _locate_many(self, hits: list[int], feeds: NDArray[np.bool_], cut: int) -> int:
+        """Find every line end of the block, then look all hits up. Returns the line ends of the block."""
+        ends = np.flatnonzero(feeds)
+        packed = np.array(hits, dtype=np.int64)
+        lines = np.searchsorted(ends, packed >> SLOT_BITS)
+        unique = np.unique(lines << SLOT_BITS | packed & _SLOT_MASK)
+        lines = unique >> SLOT_BITS
+        bounds = np.concatenate(([-1], ends, [cut]))
+        rows = zip(
+            (unique & _SLOT_MASK).tolist(),
+            lines.tolist(),
+            (bounds[lines] + 1).tolist(),
+            bounds[lines + 1].tolist(),
+            strict=True,
+        )
+        for slot, line, start, end in rows:
+            self._judge_hit(slot, line, start, end)
+        return len(ends)
+
+    def _judge_hit(self, slot: int, line: int, start: int, end: int) -> None:
+        judge, buffer = self._judge, self._buffer
+        if end > start and buffer[end - 1] == _RETURN:
+            end -= 1
+            if not judge.confirms(slot, bytes(buffer[start:end])):
+                return
+        if slot in judge.must_see:
+            judged = judge.slot_for(slot, bytes(buffer[start:end]))
+            if judged is None:
+                return
+            slot = judged
+        clock, stamp = stamp_of(bytes(buffer[start : min(end, start + PREFIX)]))
+        self._columns.add(slot, self._lines + line + 1, self._at + start, self._at + end, clock, stamp)
+
+
+def failed_scan(path: str, size: int, failure: str) -> ScannedFile:
+    return ScannedFile(path=path, hits=HitColumns().freeze(), lines=0, size=size, failure=failure)

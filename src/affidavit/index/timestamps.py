@@ -1,0 +1,160 @@
+"""When a line was written, as far as the line itself says.
+
+A stamp is an integer of microseconds and the clock it counts on: since 1970, in a year the line does not name
+(klog, syslog), or since boot (dmesg). `BundleClock` turns them into times; nothing here guesses.
+A daemon's own stamp right after the journal's tag is finer than the journal's and is preferred.
+Times that name no zone are UTC, as nodes are set.
+"""
+
+import re
+from datetime import UTC, datetime
+from enum import IntEnum
+from functools import lru_cache
+
+SECOND = 1_000_000
+DAY = 86_400 * SECOND
+# How much of a line is searched for its time.
+PREFIX = 256
+
+
+class Clock(IntEnum):
+    NONE = 0
+    ABSOLUTE = 1
+    YEARLESS = 2
+    SINCE_BOOT = 3
+
+
+Stamp = tuple[Clock, int]
+NO_STAMP: Stamp = (Clock.NONE, 0)
+
+_MONTHS = {name: number for number, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
+
+_ISO = rb"(\d{4}-\d\d-\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ?(Z|UTC|[+-]\d\d:?\d\d))?"
+_KLOG = rb"[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6})"
+_AT_START = re.compile(_ISO)
+_KLOG_AT_START = re.compile(_KLOG)
+_SYSLOG = re.compile(rb"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
+_CTIME = re.compile(rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})\]")
+_SINCE_BOOT = re.compile(rb"(?:<\d+>)?\[ *(\d{1,9})\.(\d{6})\]")
+# After `program[pid]: ` or a container log's `stderr F `.
+_INNER = re.compile(rb"(?:\]: |\S: | [FP] )(?:" + _KLOG + rb"|time=\"?" + _ISO + rb")")
+_FIELD = re.compile(rb"(?:\"(?:ts|time|timestamp|@timestamp)\": ?\"|\b(?:time|ts)=\"?)" + _ISO)
+_EPOCH_FIELD = re.compile(rb"\"(?:ts|time|timestamp)\": ?(\d{10})(?:\.(\d{1,9}))?[,}]")
+_WINDOWS = re.compile(rb"\"?(\d{1,2})/(\d{1,2})/(\d{4}) (\d{1,2}):(\d\d):(\d\d) ([AP]M)")
+
+
+def stamp_of(line: bytes) -> Stamp:
+    """The line's time; `line` may be its first PREFIX bytes."""
+    first = line[:1]
+    if first.isdigit():
+        return _leading_digit(line)
+    if first == b"[" or first == b"<":
+        return _bracketed(line)
+    if first.isupper():
+        return _leading_letter(line)
+    return _field(line)
+
+
+def absolute_of(line: bytes) -> int | None:
+    """Microseconds since 1970, when the line names its full date."""
+    clock, value = stamp_of(line)
+    return value if clock is Clock.ABSOLUTE else None
+
+
+def _leading_digit(line: bytes) -> Stamp:
+    if (found := _AT_START.match(line)) is not None:
+        return _iso(found.groups())
+    if (found := _WINDOWS.match(line)) is not None:
+        return _windows(found)
+    return NO_STAMP
+
+
+def _bracketed(line: bytes) -> Stamp:
+    if (found := _SINCE_BOOT.match(line)) is not None:
+        return Clock.SINCE_BOOT, int(found[1]) * SECOND + int(found[2])
+    if (found := _CTIME.match(line)) is not None:
+        month = _MONTHS.get(found[1])
+        midnight = _midnight(int(found[6]), month or 0, int(found[2]))
+        return NO_STAMP if midnight is None else (Clock.ABSOLUTE, midnight + _time_of_day(*found.group(3, 4, 5)))
+    return _field(line)
+
+
+def _leading_letter(line: bytes) -> Stamp:
+    if (found := _SYSLOG.match(line)) is not None:
+        return _inner(line, found.end()) or _yearless(_MONTHS.get(found[1], 0), int(found[2]), *found.group(3, 4, 5, 6))
+    if (found := _KLOG_AT_START.match(line)) is not None:
+        return _yearless(int(found[1]), int(found[2]), *found.group(3, 4, 5, 6))
+    return _field(line)
+
+
+def _inner(line: bytes, after: int) -> Stamp | None:
+    """The daemon's own stamp inside a journal line."""
+    found = _INNER.search(line, after, after + 140)
+    if found is None:
+        return None
+    groups = found.groups()
+    stamp = _iso(groups[6:]) if groups[0] is None else _yearless(int(groups[0]), int(groups[1]), *groups[2:6])
+    return None if stamp == NO_STAMP else stamp
+
+
+def _field(line: bytes) -> Stamp:
+    """JSON and logfmt carry their time in a field."""
+    if (found := _FIELD.search(line, 0, PREFIX)) is not None:
+        return _iso(found.groups())
+    if (found := _EPOCH_FIELD.search(line, 0, PREFIX)) is not None:
+        return Clock.ABSOLUTE, int(found[1]) * SECOND + _fraction(found[2])
+    if (found := _WINDOWS.match(line)) is not None:
+        return _windows(found)
+    return NO_STAMP
+
+
+def _iso(groups: tuple[bytes | None, ...]) -> Stamp:
+    date, hour, minute, second, fraction, zone = groups
+    midnight = _midnight_of(date or b"")
+    if midnight is None or hour is None or minute is None or second is None:
+        return NO_STAMP
+    return Clock.ABSOLUTE, midnight + _time_of_day(hour, minute, second) + _fraction(fraction) - _offset(zone)
+
+
+def _windows(found: re.Match[bytes]) -> Stamp:
+    midnight = _midnight(int(found[3]), int(found[1]), int(found[2]))
+    hour = int(found[4]) % 12 + (12 if found[7] == b"PM" else 0)
+    if midnight is None:
+        return NO_STAMP
+    return Clock.ABSOLUTE, midnight + (hour * 3600 + int(found[5]) * 60 + int(found[6])) * SECOND
+
+
+def _yearless(month: int, day: int, hour: bytes, minute: bytes, second: bytes, fraction: bytes | None) -> Stamp:
+    """Packed as (month * 32 + day) days; 2000 was a leap year, so 29 February passes."""
+    if _midnight(2000, month, day) is None:
+        return NO_STAMP
+    return Clock.YEARLESS, (month * 32 + day) * DAY + _time_of_day(hour, minute, second) + _fraction(fraction)
+
+
+def _time_of_day(hour: bytes, minute: bytes, second: bytes) -> int:
+    return (int(hour) * 3600 + int(minute) * 60 + int(second)) * SECOND
+
+
+def _fraction(digits: bytes | None) -> int:
+    return int(digits[:6].ljust(6, b"0")) if digits else 0
+
+
+@lru_cache(maxsize=64)
+def _offset(zone: bytes | None) -> int:
+    if zone is None or zone in (b"Z", b"UTC"):
+        return 0
+    sign = -1 if zone[:1] == b"-" else 1
+    return sign * (int(zone[1:3]) * 3600 + int(zone[-2:]) * 60) * SECOND
+
+
+@lru_cache(maxsize=4096)
+def _midnight_of(date: bytes) -> int | None:
+    return _midnight(int(date[:4]), int(date[5:7]), int(date[8:10]))
+
+
+@lru_cache(maxsize=4096)
+def _midnight(year: int, month: int, day: int) -> int | None:
+    try:
+        return int(datetime(year, month, day, tzinfo=UTC).timestamp()) * SECOND
+    except ValueError:
+        return None

@@ -1,0 +1,42 @@
+"""Look at part of an index: by severity and by time. What is left out is counted, never silently gone."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from affidavit.evidence.finding import Finding
+from affidavit.evidence.severity import Severity
+from affidavit.index.record import FindingsIndex, summarize
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """A finding is inside when any of its range is; one without a time is inside, for it cannot be ruled out."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def includes(self, finding: Finding) -> bool:
+        if finding.first_seen is None or finding.last_seen is None:
+            return True
+        is_after = self.since is None or finding.last_seen >= self.since
+        return is_after and (self.until is None or finding.first_seen <= self.until)
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """`index` holds only the findings that are shown."""
+
+    index: FindingsIndex
+    below_severity: int
+    outside_window: int
+
+
+def view(index: FindingsIndex, *, least: Severity = Severity.INFO, window: Window | None = None) -> View:
+    window = window or Window()
+    severe = tuple(finding for finding in index.findings if finding.severity.is_at_least(least))
+    shown = tuple(finding for finding in severe if window.includes(finding))
+    return View(
+        index=replace(index, findings=shown, summary=summarize(shown)),
+        below_severity=len(index.findings) - len(severe),
+        outside_window=len(severe) - len(shown),
+    )

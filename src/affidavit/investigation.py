@@ -1,0 +1,92 @@
+"""START HERE: the whole flow of Affidavit in one module.
+
+A bundle is unpacked while its files are scanned; hits become findings with byte-exact evidence; the index says what
+was looked at and what was not. `verify` re-reads an index's evidence from the bundle and believes nothing else.
+"""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from affidavit.bundle.digests import FileDigests
+from affidavit.bundle.limits import Limits
+from affidavit.bundle.manifest import Manifest
+from affidavit.bundle.opening import open_bundle
+from affidavit.bundle.stored import StoredBundle, manifest_of, stored_bundle
+from affidavit.bundle.unpack import Progress, Watcher, unpack
+from affidavit.evidence.citation import Check, check
+from affidavit.evidence.finding import Finding, Suppressed
+from affidavit.index.assemble import assemble_index
+from affidavit.index.crew import Crew
+from affidavit.index.record import FindingsIndex
+from affidavit.index.slots import RuleSlots
+from affidavit.rules.pack import RulePack
+
+EXTRACTED = "extracted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Analysis:
+    """`bundle` reads the files as long as the workspace they were unpacked to exists."""
+
+    manifest: Manifest
+    index: FindingsIndex
+    bundle: StoredBundle
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifiedFinding:
+    finding: Finding | Suppressed
+    check: Check
+
+
+def analyze(
+    path: Path,
+    *,
+    pack: RulePack,
+    workspace: Path,
+    progress: Progress,
+    workers: int,
+    limits: Limits | None = None,
+    name: str | None = None,
+) -> Analysis:
+    """Unpack, scan and index a bundle. `workspace` is an empty folder of ours; it receives the files."""
+    started = time.monotonic()
+    limits = limits or Limits()
+    slots = RuleSlots(pack)
+    with open_bundle(path, limits=limits, name=name) as opened, Crew(slots, workers - 1) as crew:
+        digests = FileDigests(opened.archive) if opened.archive is not None else None
+        unpacked = unpack(opened.source, into=workspace / EXTRACTED, limits=limits, watcher=crew, progress=progress)
+        unpacking = time.monotonic() - started
+        scanned = crew.results()
+    bundle = stored_bundle(opened.name, unpacked)
+    index = assemble_index(bundle, scanned, slots, pack.version, started=started)
+    manifest = manifest_of(
+        bundle,
+        archive=opened.archive,
+        digests=digests.wait() if digests is not None else None,
+        seconds=unpacking,
+    )
+    return Analysis(manifest=manifest, index=index, bundle=bundle)
+
+
+def verify(
+    index: FindingsIndex, path: Path, *, workspace: Path, progress: Progress, limits: Limits | None = None
+) -> list[VerifiedFinding]:
+    """Re-read every piece of evidence of an index from the bundle, with no rules and no engine."""
+    limits = limits or Limits()
+    with open_bundle(path, limits=limits) as opened:
+        unpacked = unpack(
+            opened.source, into=workspace / EXTRACTED, limits=limits, watcher=_Nobody(), progress=progress
+        )
+    bundle = stored_bundle(opened.name, unpacked)
+    entries = (*index.findings, *index.suppressed)
+    return [VerifiedFinding(finding=entry, check=check(entry.evidence, bundle)) for entry in entries]
+
+
+class _Nobody(Watcher):
+    def grown(self, path: str, location: Path, size: int) -> None:
+        pass
+
+    def finished(self, path: str, location: Path, size: int) -> None:
+        pass

@@ -1,0 +1,91 @@
+"""Find the lines of a block on which any of many patterns matches, at the speed of the engine.
+
+Hyperscan where it is installed, else RE2: same lines, same order. Blocks end at a line end or at the end of the
+file, so no match is cut; the engine keeps no state between blocks.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from affidavit.errors import InputRefused, InvariantBroken
+from affidavit.rules.patterns import block_form, byte_options
+
+SLOT_BITS = 16
+_SLOT_MASK = (1 << SLOT_BITS) - 1
+
+
+class Matcher(Protocol):
+    def scan(self, block: bytes | bytearray | memoryview) -> list[int]:
+        """`position << SLOT_BITS | slot` for hits: a byte inside the line, and which pattern group. Ascending
+        by line; one line may be reported more than once."""
+        ...
+
+
+def compile_matcher(patterns: Sequence[tuple[int, str]], *, engine: str = "auto") -> Matcher:
+    """`patterns` are (slot, pattern); several patterns may share a slot."""
+    if any(slot > _SLOT_MASK for slot, _ in patterns):
+        raise InvariantBroken(f"more than {_SLOT_MASK} rules")
+    if engine == "re2":
+        return Re2Matcher(patterns)
+    try:
+        return HyperscanMatcher(patterns)
+    except ImportError:
+        if engine == "hyperscan":
+            raise
+        return Re2Matcher(patterns)
+
+
+class HyperscanMatcher:
+    def __init__(self, patterns: Sequence[tuple[int, str]]) -> None:
+        import hyperscan
+
+        self._database: Any = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+        try:
+            self._database.compile(
+                expressions=[block_form(pattern).encode() for _, pattern in patterns],
+                ids=[slot for slot, _ in patterns],
+                elements=len(patterns),
+                flags=hyperscan.HS_FLAG_MULTILINE,
+            )
+        except hyperscan.HyperscanError as error:
+            raise InputRefused(f"the patterns do not compile: {error}", hint="simplify the pattern") from error
+
+    def scan(self, block: bytes | bytearray | memoryview) -> list[int]:
+        hits: list[int] = []
+        self._database.scan(block, match_event_handler=_collect, context=hits)
+        return hits
+
+
+def _collect(slot: int, _start: int, end: int, _flags: int, hits: list[int]) -> None:
+    hits.append((end - 1) << SLOT_BITS | slot)
+
+
+class Re2Matcher:
+    def __init__(self, patterns: Sequence[tuple[int, str]]) -> None:
+        import re2
+
+        options = byte_options()
+        options.max_mem = 256 << 20
+        forms = [block_form(pattern) for _, pattern in patterns]
+        self._slots = [slot for slot, _ in patterns]
+        self._any = re2.compile(f"(?m:{'|'.join(f'(?:{form})' for form in forms)})".encode(), options)
+        self._each = re2.Set.SearchSet(options)
+        for form in forms:
+            self._each.Add(f"(?m:{form})".encode())
+        self._each.Compile()
+
+    def scan(self, block: bytes | bytearray | memoryview) -> list[int]:
+        text = bytes(block)
+        hits: list[int] = []
+        at = 0
+        while (found := self._any.search(text, at)) is not None:
+            inside = found.end() - 1
+            start = text.rfind(b"\n", 0, inside) + 1
+            end = text.find(b"\n", inside)
+            end = len(text) if end < 0 else end
+            slots = {self._slots[index] for index in self._each.Match(text[start:end]) or ()}
+            hits.extend(inside << SLOT_BITS | slot for slot in sorted(slots))
+            at = end
+            if at >= len(text):
+                break
+        return hits

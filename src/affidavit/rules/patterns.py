@@ -1,0 +1,95 @@
+"""The pattern language of rules: RE2 on the bytes of one line, without its line end.
+
+RE2 defines what a pattern means. `block_form` rewrites it so that an engine which sees many lines at once finds
+exactly the lines RE2 would: nothing may match a line feed, and `$` also stands before a carriage return.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Protocol
+
+import re2
+
+from affidavit.errors import InputRefused
+
+# White space of \s without the line feed.
+_SPACE = r" \t\f\r\v"
+_REFUSED_ESCAPES = {
+    "A": r"\A (use ^)",
+    "z": r"\z (use $)",
+    "Z": r"\Z (use $)",
+    "n": r"\n (a rule sees one line)",
+    "C": r"\C",
+    "p": r"\p{…} (patterns match bytes)",
+    "P": r"\P{…} (patterns match bytes)",
+    "Q": r"\Q",
+}
+_OPEN_END = re.compile(r"(?<!\\)(?:\\\\)*(?:\.|\\[wSsdDW]|\])[*+]$")
+
+
+class LinePattern(Protocol):
+    """What we use of a compiled RE2 pattern."""
+
+    def search(self, text: bytes) -> object | None: ...
+
+
+def compile_line_pattern(pattern: str) -> LinePattern:
+    """Raises InputRefused saying why the pattern cannot be used."""
+    _refuse_unusable(pattern)
+    try:
+        compiled = re2.compile(pattern.encode("ascii"), byte_options())
+    except re2.error as error:
+        detail: object = error.args[0] if error.args else error
+        text = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
+        raise InputRefused(f"pattern {pattern!r}: {text}", hint="patterns are RE2: no look-around") from error
+    if compiled.search(b"") is not None:
+        raise InputRefused(f"pattern {pattern!r} matches the empty line", hint="anchor it on fixed text")
+    return compiled
+
+
+def block_form(pattern: str) -> str:
+    return "".join(_block_token(token) for token in _tokens(pattern))
+
+
+def _block_token(token: str) -> str:
+    if token == "$":
+        return r"\r?$"
+    if token.startswith("[^"):
+        return "[^\\n" + _without_feed(token[2:])
+    if token.startswith("["):
+        return _without_feed(token)
+    return {r"\s": f"[{_SPACE}]", r"\W": r"[^\w\n]", r"\D": r"[^\d\n]"}.get(token, token)
+
+
+def _without_feed(character_class: str) -> str:
+    return character_class.replace(r"\s", _SPACE)
+
+
+def _tokens(pattern: str) -> Iterator[str]:
+    """Escapes, character classes and single characters, in order."""
+    return (match[0] for match in re.finditer(r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|.", pattern, re.DOTALL))
+
+
+def _refuse_unusable(pattern: str) -> None:
+    if not pattern.isascii():
+        raise InputRefused(f"pattern {pattern!r} is not ASCII", hint="write other bytes as \\xNN")
+    for token in _tokens(pattern):
+        if token[0] == "\\" and token[1:] in _REFUSED_ESCAPES:
+            raise InputRefused(f"pattern {pattern!r} uses {_REFUSED_ESCAPES[token[1:]]}")
+        if token[0] == "[" and token[1:2] != "^" and re.search(r"\\[WDnpP]|\[:\^", token):
+            raise InputRefused(f"pattern {pattern!r}: {token} may match a line feed", hint=r"use [^…] instead")
+    if re.search(r"\(\?[a-z]*s", pattern):
+        raise InputRefused(f"pattern {pattern!r} uses the flag s", hint="a rule sees one line; leave it out")
+    if _OPEN_END.search(pattern):
+        raise InputRefused(
+            f"pattern {pattern!r} ends in an open repetition",
+            hint="leave it out: the same lines match, and the engine reports each once",
+        )
+
+
+def byte_options() -> re2.Options:
+    options = re2.Options()
+    # Bytes, not UTF-8: logs hold invalid sequences, and offsets must stay true.
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    return options

@@ -1,0 +1,144 @@
+"""A rule: what a line says, where it may say so, what that means. One file each, with samples."""
+
+import re
+from enum import StrEnum
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from affidavit.bundle.layout import (
+    ANY,
+    FileRole,
+    Kind,
+    component_of,
+    components,
+    example_path,
+    glob_pattern,
+    role_of,
+)
+from affidavit.evidence.severity import Severity
+from affidavit.rules.patterns import LinePattern, compile_line_pattern
+
+Sentence = Annotated[str, Field(min_length=8, max_length=300)]
+Texts = tuple[Annotated[str, Field(min_length=1)], ...]
+
+
+class Status(StrEnum):
+    DRAFT = "draft"
+    TRIAL = "trial"
+    STABLE = "stable"
+    OFF = "off"
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PlacedSample(_Data):
+    """A sample line in a named file, where the file is what matters."""
+
+    in_: Annotated[str, Field(alias="in")]
+    line: str
+
+
+Sample = str | PlacedSample
+
+
+class RuleSamples(_Data):
+    fires: Annotated[tuple[Sample, ...], Field(min_length=1)]
+    quiet: Annotated[tuple[Sample, ...], Field(min_length=1)]
+
+
+class Rule(_Data):
+    id: Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
+    status: Status = Status.STABLE
+    name: Annotated[str, Field(min_length=4, max_length=60)]
+    means: Sentence
+    severity: Severity
+    because: Sentence
+    signal: Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
+    reads: Annotated[Texts, Field(min_length=1)]
+    match: Annotated[Texts, Field(min_length=1)]
+    unless: Texts = ()
+    first_steps: Annotated[Texts, Field(min_length=1, max_length=4)]
+    mistaken_for: Texts = ()
+    samples: RuleSamples
+
+    def reads_file(self, path: str, role: FileRole) -> bool:
+        """Whether any line of the file could be this rule's."""
+        if not role.is_read:
+            return False
+        return self._reads_all_of(path, role) or any(component in self.reads for component in role.holds)
+
+    def judges_lines_of(self, path: str, role: FileRole) -> bool:
+        """Whether a hit in this file still depends on the line: on who wrote it, or on `unless`."""
+        whole = self._reads_all_of(path, role) or all(component in self.reads for component in role.holds)
+        return bool(self.unless) or not whole
+
+    def accepts(self, line: bytes, path: str, role: FileRole) -> bool:
+        """For a line that matches: is it really this rule's?"""
+        if not self._reads_all_of(path, role) and component_of(line, role) not in self.reads:
+            return False
+        return not any(pattern.search(line) for pattern in self.exceptions)
+
+    def fires_on(self, line: bytes, path: str, role: FileRole) -> bool:
+        """The whole meaning of the rule on one line, by RE2 alone."""
+        if not self.reads_file(path, role) or not any(pattern.search(line) for pattern in self.patterns):
+            return False
+        return self.accepts(line, path, role)
+
+    def _reads_all_of(self, path: str, role: FileRole) -> bool:
+        if role.kind is Kind.LOG and ANY in self.reads:
+            return True
+        return any(pattern.fullmatch(path) for pattern in self.globs)
+
+    @cached_property
+    def patterns(self) -> tuple[LinePattern, ...]:
+        return tuple(compile_line_pattern(pattern) for pattern in self.match)
+
+    @cached_property
+    def exceptions(self) -> tuple[LinePattern, ...]:
+        return tuple(compile_line_pattern(pattern) for pattern in self.unless)
+
+    @cached_property
+    def globs(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(glob_pattern(entry) for entry in self.reads if _is_glob(entry))
+
+    def unknown_reads(self) -> list[str]:
+        return [entry for entry in self.reads if not _is_glob(entry) and entry != ANY and entry not in components()]
+
+
+class SuppressionSamples(_Data):
+    suppressed: Annotated[tuple[str, ...], Field(min_length=1)]
+    kept: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class Suppression(_Data):
+    """Hits of `rules` on lines that match `context` are explained by `reason` and are no finding."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
+    status: Status = Status.STABLE
+    rules: Annotated[Texts, Field(min_length=1)]
+    context: str
+    reason: Sentence
+    samples: SuppressionSamples
+
+    @cached_property
+    def pattern(self) -> LinePattern:
+        return compile_line_pattern(self.context)
+
+
+def placed(sample: Sample, rule: Rule) -> tuple[bytes, str, FileRole]:
+    """The sample's line, its file and what that file is. A bare line stands in the first file the rule reads."""
+    path = sample.in_ if isinstance(sample, PlacedSample) else _first_file(rule.reads)
+    line = sample.line if isinstance(sample, PlacedSample) else sample
+    return line.encode("utf-8"), path, role_of(path)
+
+
+def _first_file(reads: Texts) -> str:
+    return reads[0].replace("*", "x") if _is_glob(reads[0]) else example_path(reads[0])
+
+
+def _is_glob(entry: str) -> bool:
+    return "/" in entry or "*" in entry or "." in entry

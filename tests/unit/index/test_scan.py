@@ -1,0 +1,160 @@
+"""The promise of the product: every finding re-reads byte for byte, whatever the file looks like."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from affidavit.evidence.citation import check
+from affidavit.index.crew import scan_files
+from affidavit.index.scan import BLOCK, FileScan, ScannedFile
+from affidavit.index.slots import RuleSlots
+from tests.support.bundles import analyze_files
+from tests.support.packs import a_pack, a_rule, a_suppression
+
+PACK = a_pack(
+    a_rule("test.kaput", "KAPUT"),
+    a_rule("test.at-end", "the end$", fires="the end"),
+    a_rule("test.at-start", "^first word", fires="first word"),
+    a_rule("test.gap", r"from\s+[^x]{1,9}to", fires="from here to"),
+    a_rule("test.bytes", r"\xc3\xa9t\xc3\xa9", fires="un été chaud"),
+    a_rule("test.not-mine", "KAPUT", unless=["harmless"]),
+)
+PATH = "var_log/some.log"
+
+pieces = st.sampled_from(
+    [
+        b"KAPUT",
+        b"the end",
+        b"first word",
+        b"from  a to",
+        b"from\nto",
+        "un été chaud".encode(),
+        b"harmless",
+        b"\x00",
+        b"\xff\xfe",
+        b"\r",
+        b"\n",
+        b"\r\n",
+        b"\n\n",
+        b"x" * 40,
+        b"y" * 70_000,
+        b"Jan 15 10:25:03 host prog: ",
+        "€".encode()[:2],
+    ]
+)
+contents = st.lists(pieces, max_size=60).map(b"".join)
+
+
+def reference(content: bytes) -> dict[str, list[tuple[int, int, int]]]:
+    """(line, start, end) of each rule's hits, one line at a time with RE2 alone."""
+    found: dict[str, list[tuple[int, int, int]]] = {}
+    start = 0
+    lines = content.split(b"\n")
+    for number, raw in enumerate(lines, 1):
+        line = raw.removesuffix(b"\r") if number < len(lines) or raw.endswith(b"\r") else raw
+        for rule in PACK.rules:
+            if any(pattern.search(line) for pattern in rule.patterns) and not any(
+                pattern.search(line) for pattern in rule.exceptions
+            ):
+                found.setdefault(rule.id, []).append((number, start, start + len(line)))
+        start += len(raw) + 1
+    return found
+
+
+def by_rule(scanned: ScannedFile) -> dict[str, list[tuple[int, int, int]]]:
+    found: dict[str, list[tuple[int, int, int]]] = {}
+    hits = scanned.hits
+    for slot, line, start, end in zip(hits.slot, hits.line, hits.start, hits.end, strict=True):
+        found.setdefault(PACK.rules[slot].id, []).append((int(line), int(start), int(end)))
+    return found
+
+
+def scan(content: bytes, *, engine: str = "auto", block: int = BLOCK, steps: int = 1) -> ScannedFile:
+    with tempfile.TemporaryDirectory() as folder:
+        location = Path(folder) / "log"
+        location.write_bytes(content)
+        scanning = FileScan(PATH, location, RuleSlots(PACK, engine=engine), bytearray(block))
+        for step in range(1, steps):
+            scanning.advance(len(content) * step // steps)
+        return scanning.finish(len(content))
+
+
+@settings(max_examples=300, deadline=None)
+@given(content=contents, block=st.sampled_from([64, 1000, 4096, BLOCK]), steps=st.integers(1, 4))
+@example(content=b"KAPUT\r", block=64, steps=1)
+@example(content=b"a" * 62 + "été".encode() + b" KAPUT\nun " + "été".encode(), block=64, steps=2)
+def test_the_scan_finds_exactly_what_re2_finds_line_by_line(content: bytes, block: int, steps: int) -> None:
+    assert by_rule(scan(content, block=block, steps=steps)) == reference(content)
+
+
+@settings(max_examples=150, deadline=None)
+@given(content=contents)
+def test_both_engines_find_the_same(content: bytes) -> None:
+    assert by_rule(scan(content, engine="re2")) == by_rule(scan(content, engine="hyperscan"))
+
+
+@pytest.mark.parametrize("hits", [1, 40, 60, 5000])
+def test_few_and_many_hits_in_a_block_are_located_alike(hits: int) -> None:
+    content = b"".join(b"line %d %s\n" % (n, b"KAPUT KAPUT the end" if n % 3 else b"fine") for n in range(hits))
+    assert by_rule(scan(content)) == reference(content)
+
+
+def test_a_match_at_the_end_of_a_line_of_five_megabytes_is_found_in_place() -> None:
+    content = b"ok\n" + b"z" * 5_000_000 + b"KAPUT\nKAPUT"
+    scanned = scan(content)
+    assert by_rule(scanned)["test.kaput"] == [(2, 3, 5_000_008), (3, 5_000_009, 5_000_014)]
+    assert scanned.oversized == 0
+
+
+def test_a_line_too_long_to_hold_is_counted_as_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("affidavit.index.scan.LONGEST_LINE", 4096)
+    scanned = scan(b"KAPUT\n" + b"q" * 9000 + b"KAPUT\nKAPUT\n", block=1024)
+    assert by_rule(scanned)["test.kaput"] == [(1, 0, 5), (3, 9012, 9017)]
+    assert scanned.oversized == 1
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=contents)
+def test_every_finding_of_any_content_verifies(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        analysis = analyze_files({PATH: content, "kubelet/kubelet.log": b"ok\n"}, PACK, Path(folder))
+        expected = reference(content)
+        assert {finding.rule: finding.count for finding in analysis.index.findings} == {
+            rule: len(rows) for rule, rows in expected.items()
+        }
+        for finding in analysis.index.findings:
+            assert check(finding.evidence, analysis.bundle).holds
+            first = expected[finding.rule][0]
+            assert finding.evidence.line_range is not None and finding.evidence.byte_offset is not None
+            assert (finding.evidence.line_range.start, finding.evidence.byte_offset.start) == first[:2]
+            others = [(o.line, o.byte_offset.start, o.byte_offset.end) for o in finding.additional_occurrences]
+            assert others == expected[finding.rule][1:101]
+
+
+def test_more_workers_find_the_same(tmp_path: Path) -> None:
+    files = {}
+    for number in range(12):
+        files[f"var_log/{number}.log"] = tmp_path / str(number)
+        files[f"var_log/{number}.log"].write_bytes(b"KAPUT\n" * number + b"fine\n")
+    slots = RuleSlots(PACK)
+    found = [
+        {path: by_rule(scanned) for path, scanned in scan_files(files, slots, workers).items()} for workers in (1, 2, 5)
+    ]
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) == 12
+
+
+def test_a_suppressed_hit_is_counted_with_its_reason_and_is_no_finding(tmp_path: Path) -> None:
+    pack = a_pack(
+        a_rule("test.kaput", "KAPUT"),
+        a_suppression("drill", ["test.kaput"], "fire drill", suppressed="KAPUT: fire drill", kept="KAPUT: fire"),
+    )
+    content = b"KAPUT\nKAPUT fire drill 1\nfire drill\nKAPUT fire drill 2\n"
+    index = analyze_files({PATH: content}, pack, tmp_path).index
+    assert [(finding.rule, finding.count) for finding in index.findings] == [("test.kaput", 1)]
+    assert [(entry.suppression, entry.count, entry.reason) for entry in index.suppressed] == [
+        ("drill", 2, "The test explains it.")
+    ]
