@@ -20,7 +20,15 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 demo: setup ## generate a sample bundle of a broken node, analyze it, verify the findings
-	@$(BIN)/affidavit demo
+	@rm -rf build/demo
+	@echo '$$ affidavit sample --faults oom,cni_failure'
+	@$(BIN)/affidavit sample --faults oom,cni_failure --out build/demo
+	@echo
+	@echo '$$ affidavit analyze BUNDLE --out build/demo/results'
+	@$(BIN)/affidavit analyze build/demo/*.tar.gz --out build/demo/results
+	@echo
+	@echo '$$ affidavit verify build/demo/results/findings_index.json BUNDLE'
+	@$(BIN)/affidavit verify build/demo/results/findings_index.json build/demo/*.tar.gz
 
 test: setup ## the whole test suite
 	@$(BIN)/python -m pytest -n auto
@@ -35,7 +43,7 @@ format: setup ## rewrite the sources the way `make check` wants them
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-bench: setup ## speed as ratios against peers, measured in one run (about half an hour)
+bench: setup ## speed as ratios against peers, measured in one run
 	@$(BIN)/python -m benchmarks
 
 lock: setup ## resolve the dependencies again and write requirements.lock

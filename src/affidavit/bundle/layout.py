@@ -57,14 +57,15 @@ def component_of(line: bytes, role: FileRole) -> str:
 
 
 def components() -> frozenset[str]:
-    return frozenset(component for _, role in _entries() for component in role.holds)
+    """Those that write logs."""
+    return frozenset(component for _, role in _entries() if role.kind is Kind.LOG for component in role.holds)
 
 
 @cache
 def example_path(component: str) -> str:
     """A file that holds lines of the component, one of its own where there is one."""
-    rows = [(role, glob) for glob, role in _globs() if role.is_read and component in role.holds]
-    rows.sort(key=lambda row: (row[0].holds[0] != component, row[0].kind is not Kind.LOG))
+    rows = [(role, glob) for glob, role in _globs() if role.kind is Kind.LOG and component in role.holds]
+    rows.sort(key=lambda row: row[0].holds[0] != component)
     return rows[0][1].replace("*", "x") if rows else f"var_log/{component}.log"
 
 

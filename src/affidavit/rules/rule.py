@@ -66,10 +66,11 @@ class Rule(_Data):
     samples: RuleSamples
 
     def reads_file(self, path: str, role: FileRole) -> bool:
-        """Whether any line of the file could be this rule's."""
+        """Whether any line of the file could be this rule's. Command output is read only when named by path."""
         if not role.is_read:
             return False
-        return self._reads_all_of(path, role) or any(component in self.reads for component in role.holds)
+        is_ours = role.kind is Kind.LOG and any(component in self.reads for component in role.holds)
+        return is_ours or self._reads_all_of(path, role)
 
     def judges_lines_of(self, path: str, role: FileRole) -> bool:
         """Whether a hit in this file still depends on the line: on who wrote it, or on `unless`."""

@@ -1,0 +1,1 @@
+"""Speed as ratios against peers, measured in one run on one machine. Timing never decides whether a test passes."""

@@ -1,0 +1,276 @@
+"""What is measured, and what it should reach."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from affidavit.bundle.layout import role_of
+from affidavit.bundle.lines import LineIndex, build_line_index, read_lines
+from affidavit.entrypoints.cli.analyze import INDEX, AnalyzeOptions, run_analyze
+from affidavit.evidence.severity import Severity
+from affidavit.index.crew import scan_files
+from affidavit.index.slots import RuleSlots
+from affidavit.rules.pack import RulePack
+from benchmarks import peers
+from benchmarks.bundles import DATA, BigBundle, big_bundle, expected_counts, patterns_file
+from benchmarks.measure import TreeMemory, run_rounds, speed_ratio
+
+WORK = DATA / "work"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """`better` says on which side of the target the value should be."""
+
+    name: str
+    value: float
+    target: float
+    better: str
+    unit: str = "×"
+
+    @property
+    def is_reached(self) -> bool:
+        return self.value >= self.target if self.better == "higher" else self.value <= self.target
+
+
+def scan_speed(pack: RulePack, density: float, rounds: int, *, target: float) -> Iterator[Result]:
+    bundle = big_bundle(pack, 500, density)
+    files = _readable(bundle.folder)
+    slots = RuleSlots(pack)
+    _warm(slots, files)
+    cases = {
+        "scan": lambda: _ignore(scan_files(files, slots, 2)),
+        "rg": lambda: peers.shell(peers.ripgrep(patterns_file(pack), bundle.folder)),
+    }
+    timings = run_rounds(cases, rounds)
+    yield Result(
+        name=f"scan 500 MB at {density:.2%} against rg -j2",
+        value=speed_ratio(timings, "scan", "rg"),
+        target=target,
+        better="higher",
+    )
+    yield _differences(pack, bundle, _scan_counts(files, pack), f"scan 500 MB at {density:.2%}")
+
+
+def pass_speed(pack: RulePack, megabytes: int, density: float, rounds: int) -> Iterator[Result]:
+    bundle = big_bundle(pack, megabytes, density)
+    label = f"{megabytes} MB at {density:.2%}"
+    cases = {
+        "pass": lambda: _pass(bundle),
+        "chain": lambda: peers.shell(peers.chain(bundle.archive, patterns_file(pack), WORK)),
+        "gzip": lambda: peers.shell(peers.gzip_alone(bundle.archive)),
+        "igzip": lambda: peers.shell(peers.igzip_alone(bundle.archive)),
+    }
+    _pass(bundle)
+    counts = _index_counts(WORK / INDEX)
+    timings = run_rounds(cases, rounds, between=_clean)
+    yield Result(
+        name=f"pass {label} against the shell chain",
+        value=speed_ratio(timings, "pass", "chain"),
+        target=2.0,
+        better="higher",
+    )
+    yield Result(
+        name=f"pass {label} against gzip -dc", value=speed_ratio(timings, "pass", "gzip"), target=1.8, better="higher"
+    )
+    yield Result(
+        name=f"pass {label} against igzip -dc",
+        value=speed_ratio(timings, "pass", "igzip"),
+        target=0.28,
+        better="higher",
+    )
+    yield Result(
+        name=f"pass {label}: cores busy", value=timings["pass"].cores_busy, target=0.9, better="higher", unit=""
+    )
+    yield Result(
+        name=f"pass {label}: seconds", value=timings["pass"].median, target=float("inf"), better="lower", unit="s"
+    )
+    yield _differences(pack, bundle, counts, f"pass {label}")
+
+
+def cold_speed(pack: RulePack, rounds: int) -> Iterator[Result]:
+    bundle = big_bundle(pack, 500, 0.001)
+    command = [
+        sys.executable,
+        "-m",
+        "affidavit",
+        "analyze",
+        str(bundle.archive),
+        "--quiet",
+        "--extract",
+        "--out",
+        str(WORK),
+    ]
+    cases = {
+        "cold": lambda: _ignore(subprocess.run(command, stdout=subprocess.DEVNULL, check=True)),
+        "chain": lambda: peers.shell(peers.chain(bundle.archive, patterns_file(pack), WORK)),
+    }
+    timings = run_rounds(cases, rounds, between=_clean)
+    yield Result(
+        name="cold command, 500 MB, against the shell chain",
+        value=speed_ratio(timings, "cold", "chain"),
+        target=1.4,
+        better="higher",
+    )
+
+
+def memory(pack: RulePack) -> Iterator[Result]:
+    bundle = big_bundle(pack, 2000, 0.001)
+    _clean()
+    command = [
+        sys.executable,
+        "-m",
+        "affidavit",
+        "analyze",
+        str(bundle.archive),
+        "--quiet",
+        "--extract",
+        "--out",
+        str(WORK),
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    watched = TreeMemory(process.pid)
+    process.wait()
+    yield Result(
+        name="memory at 2 GB, all processes", value=watched.stop() / 1e6, target=128, better="lower", unit="MB"
+    )
+    _clean()
+
+
+def linearity(pack: RulePack, rounds: int) -> Iterator[Result]:
+    small, large = big_bundle(pack, 500, 0.001), big_bundle(pack, 2000, 0.001)
+    timings = run_rounds({"small": lambda: _pass(small), "large": lambda: _pass(large)}, rounds, between=_clean)
+    yield Result(
+        name="pass of 2 GB over 500 MB", value=1 / speed_ratio(timings, "large", "small"), target=4.6, better="lower"
+    )
+
+
+def small_members(pack: RulePack, rounds: int) -> Iterator[Result]:
+    few, many = big_bundle(pack, 54, 0.001), big_bundle(pack, 54, 0.001, extra_members=2600)
+    timings = run_rounds({"few": lambda: _pass(few), "many": lambda: _pass(many)}, rounds, between=_clean)
+    extra = (timings["many"].median - timings["few"].median) / 2600
+    yield Result(name="each extra small member", value=extra * 1e6, target=250, better="lower", unit="µs")
+
+
+def per_line_loop(pack: RulePack, rounds: int) -> Iterator[Result]:
+    """The loop everybody writes first: decode, split, every pattern on every line."""
+    bundle = big_bundle(pack, 12, 0.001)
+    patterns = [re.compile(pattern) for rule in pack.rules for pattern in rule.match]
+    started = time.perf_counter()
+    # A tenth of the lines is enough: the loop is linear and takes minutes.
+    for path in _readable(bundle.folder).values():
+        for line in path.read_bytes().decode("utf-8", "replace").splitlines()[::10]:
+            for pattern in patterns:
+                pattern.search(line)
+    naive = (time.perf_counter() - started) * 10
+    files, slots = _readable(bundle.folder), RuleSlots(pack)
+    _warm(slots, files)
+    timings = run_rounds({"scan": lambda: _ignore(scan_files(files, slots, 2))}, max(rounds, 5))
+    yield Result(
+        name="scan of 12 MB against a per-line Python loop",
+        value=naive / timings["scan"].median,
+        target=250,
+        better="higher",
+    )
+
+
+def lines_by_number() -> Iterator[Result]:
+    path = DATA / "lines.log"
+    if not path.is_file():
+        with path.open("wb") as file:
+            for block in range(1000):
+                file.write(
+                    b"".join(
+                        b"%012d some words of a log line that make it about as long as real ones are, usually two hundred bytes with the pod and container ids in hex\n"
+                        % (block * 7000 + n)
+                        for n in range(7000)
+                    )
+                )
+    index = build_line_index(path)
+    size = len(index.to_bytes())
+    index = LineIndex.from_bytes(index.to_bytes())
+    times: list[float] = []
+    for number in range(200):
+        first = (number * 34_567) % 6_999_000 + 1
+        started = time.perf_counter()
+        text = read_lines(path, index, first, 100)
+        times.append(time.perf_counter() - started)
+        if not text.startswith(b"%012d" % (first - 1)) or text.count(b"\n") != 100:
+            raise AssertionError(f"line {first} was not found")
+    times.sort()
+    yield Result(name="100 lines by number in 1 GB", value=times[100] * 1e3, target=0.2, better="lower", unit="ms")
+    yield Result(name="line index size", value=100 * size / path.stat().st_size, target=0.01, better="lower", unit="%")
+
+
+def help_time(rounds: int) -> Iterator[Result]:
+    command = [sys.executable, "-m", "affidavit", "--help"]
+    timings = run_rounds(
+        {"help": lambda: _ignore(subprocess.run(command, stdout=subprocess.DEVNULL, check=True))}, rounds
+    )
+    yield Result(name="affidavit --help", value=timings["help"].median, target=0.3, better="lower", unit="s")
+
+
+def _pass(bundle: BigBundle) -> None:
+    options = AnalyzeOptions(
+        bundle=str(bundle.archive), out=WORK, is_extracting=True, form="text", least=Severity.CRITICAL,
+        since=None, until=None, rules=None, fail_on=None, workers=os.cpu_count(), no_color=True, is_quiet=True,
+    )  # fmt: skip
+    _clean()
+    with contextlib.redirect_stdout(io.StringIO()):
+        run_analyze(options)
+
+
+def _clean() -> None:
+    shutil.rmtree(WORK, ignore_errors=True)
+
+
+def _ignore(_value: object) -> None:
+    pass
+
+
+def _readable(folder: Path) -> dict[str, Path]:
+    paths = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+    return {name: path for name, path in paths.items() if role_of(name).is_read}
+
+
+def _warm(slots: RuleSlots, files: dict[str, Path]) -> None:
+    """A service has its patterns compiled; forked workers inherit them."""
+    for path in files:
+        slots.for_file(path)
+
+
+def _scan_counts(files: dict[str, Path], pack: RulePack) -> Counter[tuple[str, str]]:
+    slots = RuleSlots(pack)
+    counts: Counter[tuple[str, str]] = Counter()
+    for path, scanned in scan_files(files, slots, 2).items():
+        for slot in scanned.hits.slot.tolist():
+            counts[slots.table[slot].rule.id, path] += 1
+    return counts
+
+
+def _index_counts(path: Path) -> Counter[tuple[str, str]]:
+    index = json.loads(path.read_bytes())
+    counts: Counter[tuple[str, str]] = Counter()
+    for entry in (*index["findings"], *index["suppressed"]):
+        counts[entry["rule"], entry["evidence"]["source_file"]] += entry["count"]
+    return counts
+
+
+def _differences(pack: RulePack, bundle: BigBundle, found: Counter[tuple[str, str]], label: str) -> Result:
+    expected = expected_counts(bundle, pack)
+    wrong = [key for key in expected.keys() | found.keys() if expected[key] != found[key]]
+    for rule, file in sorted(wrong)[:10]:
+        print(
+            f"  differs: {rule} in {file}: expected {expected[rule, file]}, found {found[rule, file]}", file=sys.stderr
+        )
+    return Result(name=f"{label}: differences from the truth", value=len(wrong), target=0, better="lower", unit="")

@@ -1,0 +1,5 @@
+"""`python -m affidavit`."""
+
+from affidavit.entrypoints.cli.main import run
+
+run()
