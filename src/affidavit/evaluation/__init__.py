@@ -1,0 +1,1 @@
+"""Scenarios with known answers, the runner that scores us on them, and the report."""

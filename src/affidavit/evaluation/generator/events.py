@@ -1,0 +1,79 @@
+"""What the daemons of a node had to say: noise from boot on, and planted faults."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import cast
+
+from affidavit.evaluation.generator.data import items, load
+from affidavit.evaluation.generator.node import Node
+from affidavit.evaluation.generator.writer import Writer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What a planted line belongs to. Lines of the event that do not hold `text` are its context."""
+
+    fault: str
+    group: int
+    severity: str
+    text: str
+    is_key: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    at: datetime
+    stream: str
+    text: str
+    mark: Mark | None = None
+
+
+def pid_words(node: Node, stream: str) -> dict[str, str]:
+    return {"pid": node.words.get(f"{stream}_pid", "1")}
+
+
+def noise(node: Node, stream: str, recipe: str) -> list[Event]:
+    """Healthy lines of one stream, oldest first."""
+    data = load(f"noise/{recipe}.yaml")
+    writer = node.writer(f"noise/{stream}")
+    steady = [_lines(entry) for entry in items(data.get("steady"))]
+    wanted = round(node.spec.noise_lines * float(str(data.get("share", 1)))) if steady else 0
+    events = list(_boot(node, stream, items(data.get("boot")), writer))
+    while wanted > 0:
+        lines = writer.rng.choice(steady)
+        events += sequence(writer, _moment(node, writer), stream, lines, pid_words(node, stream))
+        wanted -= len(lines)
+    past = [event for event in events if event.at <= node.spec.collected_at]
+    return sorted(past, key=lambda event: event.at)
+
+
+def sequence(
+    writer: Writer, at: datetime, stream: str, lines: Sequence[str], local: Mapping[str, str]
+) -> Iterator[Event]:
+    """One happening told in several lines, some milliseconds apart, all about the same pod."""
+    bound = {**local}
+    for group, choices in writer.groups.items():
+        bound |= {f"{group}.{key}": value for key, value in writer.rng.choice(choices).items()}
+    for line in lines:
+        yield Event(at=at, stream=stream, text=writer.write(line, at, bound))
+        at += timedelta(microseconds=writer.rng.randint(90, 9000))
+
+
+def _boot(node: Node, stream: str, entries: Sequence[object], writer: Writer) -> Iterator[Event]:
+    for entry in entries:
+        offset, text = cast(list[object], entry)
+        at = node.spec.booted_at + timedelta(seconds=float(str(offset)))
+        at += timedelta(microseconds=writer.rng.randrange(900))
+        yield Event(at=at, stream=stream, text=writer.write(str(text), at, pid_words(node, stream)))
+
+
+def _moment(node: Node, writer: Writer) -> datetime:
+    start = node.spec.booted_at + timedelta(minutes=4)
+    end = node.spec.collected_at - timedelta(seconds=6)
+    span = max(1, int((end - start).total_seconds() * 1_000_000))
+    return start + timedelta(microseconds=writer.rng.randrange(span))
+
+
+def _lines(entry: object) -> tuple[str, ...]:
+    return tuple(str(line) for line in items(entry)) or (str(entry),)

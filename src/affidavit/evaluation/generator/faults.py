@@ -1,0 +1,111 @@
+"""Faults are data: `faults/<name>.yaml` says which lines a trouble leaves in which daemon's log, and when.
+
+A group is one kind of event: its `lines` are written at each of the minutes `at` before the fault's end, which is
+a little before collection. A line that holds `text` counts the event, the others are its context. `vars` are drawn
+once for the fault, `each` once for every event. `only` and `except` name layouts. `edits` change what a command
+printed.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from affidavit.evaluation.generator import data
+from affidavit.evaluation.generator.data import items, load, mapping, texts
+from affidavit.evaluation.generator.events import Event, Mark, pid_words
+from affidavit.evaluation.generator.node import Node
+from affidavit.evaluation.generator.writer import Writer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edit:
+    """Every `find` in the file becomes `replace`; `text` is what then tells the trouble."""
+
+    fault: str
+    file: str
+    severity: str
+    find: str
+    replace: str
+    text: str
+
+
+def fault_names() -> tuple[str, ...]:
+    return data.names("faults")
+
+
+def planted(node: Node, fault: str) -> Iterator[Event]:
+    described = _described(fault)
+    writer = node.writer(f"fault/{fault}")
+    end = node.spec.collected_at - timedelta(seconds=writer.rng.randrange(50))
+    shared = _drawn(writer, mapping(described.get("vars")), {})
+    for index, entry in enumerate(items(described.get("groups"))):
+        group = mapping(entry)
+        if not _applies(group, node):
+            continue
+        for at in _moments(node, writer, end, group["at"]):
+            local = shared | pid_words(node, str(group["stream"]))
+            local |= _drawn(writer, mapping(group.get("each")), local)
+            yield from _event(writer, fault, index, group, at, local)
+
+
+def edits(node: Node, fault: str) -> Iterator[Edit]:
+    writer = node.writer(f"edit/{fault}")
+    for entry in items(_described(fault).get("edits")):
+        edit = {name: writer.write(str(value)) for name, value in mapping(entry).items()}
+        if _applies(mapping(entry), node):
+            yield Edit(
+                fault=fault,
+                file=edit["file"],
+                severity=edit["severity"],
+                find=edit["find"],
+                replace=edit["replace"],
+                text=edit["text"],
+            )
+
+
+def _described(fault: str) -> Mapping[str, object]:
+    if fault not in fault_names():
+        raise ValueError(f"no fault is called {fault!r}; there are {', '.join(fault_names())}")
+    return load(f"faults/{fault}.yaml")
+
+
+def _applies(entry: Mapping[str, object], node: Node) -> bool:
+    layout = node.spec.layout.value
+    return ("only" not in entry or layout in texts(entry["only"])) and layout not in texts(entry.get("except"))
+
+
+def _moments(node: Node, writer: Writer, end: datetime, described: object) -> Iterator[datetime]:
+    earliest = node.spec.booted_at + timedelta(minutes=2)
+    for minutes in _minutes(described):
+        fraction = timedelta(microseconds=writer.rng.randrange(500_000))
+        yield max(earliest, end - timedelta(minutes=minutes)) + fraction
+
+
+def _minutes(described: object) -> Iterator[float]:
+    if steps := {name: float(str(number)) for name, number in mapping(described).items()}:
+        yield from (steps["from"] - step * steps["every"] for step in range(int(steps["count"])))
+    else:
+        yield from (float(text) for text in texts(described))
+
+
+def _event(
+    writer: Writer,
+    fault: str,
+    index: int,
+    group: Mapping[str, object],
+    at: datetime,
+    local: Mapping[str, str],
+) -> Iterator[Event]:
+    key = writer.write(str(group["text"]), at, local)
+    for line in texts(group["lines"]):
+        text = writer.write(line, at, local)
+        mark = Mark(fault=fault, group=index, severity=str(group["severity"]), text=key, is_key=key in text)
+        yield Event(at=at, stream=str(group["stream"]), text=text, mark=mark)
+        at += timedelta(microseconds=writer.rng.randint(8, 700))
+
+
+def _drawn(writer: Writer, templates: Mapping[str, object], words: Mapping[str, str]) -> dict[str, str]:
+    drawn: dict[str, str] = {}
+    for name, template in templates.items():
+        drawn[name] = writer.write(str(template), local={**words, **drawn})
+    return drawn

@@ -1,0 +1,64 @@
+"""What commands printed and which files were copied: the quiet part of a bundle, from `trees/*.yaml`.
+
+A tree maps a path to its text. Later trees of a layout overlay earlier ones; null takes a file away.
+`{utf16: text}` is what PowerShell redirects, `{evtx: n}` n chunks of a Windows event log.
+"""
+
+from collections.abc import Sequence
+from random import Random
+
+from affidavit.evaluation.generator.data import Data, load, mapping, texts
+from affidavit.evaluation.generator.faults import Edit
+from affidavit.evaluation.generator.tree import Tree
+from affidavit.evaluation.generator.truth import Problem
+
+
+def put_outputs(tree: Tree, layout: Data, edits: Sequence[Edit]) -> None:
+    for name in texts(layout["trees"]):
+        for path, content in load(f"trees/{name}.yaml").items():
+            _put_output(tree, tree.path(tree.node.writer("paths").write(path)), content)
+    for edit in edits:
+        if tree.path(edit.file) in tree.files:
+            _apply(tree, edit)
+
+
+def _put_output(tree: Tree, path: str, content: object) -> None:
+    if content is None:
+        tree.files.pop(path, None)
+        return
+    special = mapping(content)
+    text = str(special.get("utf16", "")) if special else str(content)
+    text = tree.node.writer(path).write(text).replace("\n", tree.newline)
+    if "evtx" in special:
+        tree.put(path, _evtx(int(str(special["evtx"])), Random(path)))
+    else:
+        tree.put(path, b"\xff\xfe" + text.encode("utf-16-le") if special else text.encode())
+
+
+def _evtx(chunks: int, rng: Random) -> bytes:
+    """The signatures and sizes of an event log around bytes that mean nothing."""
+    header = b"ElfFile\x00" + bytes(32) + (chunks).to_bytes(2, "little")
+    chunk = [b"ElfChnk\x00" + rng.randbytes(3064) + bytes(1024) for _ in range(chunks)]
+    return header.ljust(4096, b"\x00") + b"".join(chunk)
+
+
+def _apply(tree: Tree, edit: Edit) -> None:
+    path = tree.path(edit.file)
+    before = tree.files[path].decode()
+    if edit.find not in before:
+        raise ValueError(f"fault {edit.fault}: {path} does not hold {edit.find!r}; bring the two files together")
+    after = before.replace(edit.find, edit.replace)
+    tree.files[path] = after.encode()
+    lines = tuple(number for number, line in enumerate(after.split("\n"), 1) if edit.text in line)
+    tree.problems.append(
+        Problem(
+            fault=edit.fault,
+            file=path,
+            severity=edit.severity,
+            lines=lines,
+            count=len(lines),
+            first_time=None,
+            last_time=None,
+            text=edit.text,
+        )
+    )

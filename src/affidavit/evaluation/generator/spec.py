@@ -1,0 +1,42 @@
+"""What to generate."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+
+class Layout(StrEnum):
+    """Which collector ran on which operating system."""
+
+    AL2 = "al2"
+    AL2023 = "al2023"
+    UBUNTU = "ubuntu"
+    NODE_DIAGNOSTIC = "node_diagnostic"
+    BOTTLEROCKET = "bottlerocket"
+    BOTTLEROCKET_NESTED = "bottlerocket_nested"
+    WINDOWS = "windows"
+
+
+class Form(StrEnum):
+    """How the bundle lies on disk."""
+
+    TAR_GZ = "tar.gz"
+    TAR = "tar"
+    ZIP = "zip"
+    DIRECTORY = "directory"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BundleSpec:
+    """One bundle. Noise depends on the seed and the layout only, so a fault adds lines and moves none."""
+
+    layout: Layout
+    seed: int = 1
+    faults: tuple[str, ...] = ()
+    noise_lines: int = 400
+    """Steady lines in each busy log; quieter logs get a share of it."""
+    instance_id: str = "i-0f3a9c1d7e5b24680"
+    collected_at: datetime = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
+    booted_at: datetime = datetime(2026, 1, 12, 7, 14, 2, tzinfo=UTC)
+    newline: bytes | None = None
+    """None is what the collector writes: CRLF on Windows, LF elsewhere."""

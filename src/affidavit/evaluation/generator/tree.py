@@ -1,0 +1,31 @@
+"""The bundle being filled, and the problems put into it."""
+
+from dataclasses import dataclass, field
+
+from affidavit.evaluation.generator.archives import stored_gzip
+from affidavit.evaluation.generator.node import Node
+from affidavit.evaluation.generator.spec import Layout
+from affidavit.evaluation.generator.truth import Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """Paths are those inside the archive: `root` is the collector's own top folder, if it has one."""
+
+    node: Node
+    root: str = ""
+    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    problems: list[Problem] = field(default_factory=list[Problem])
+
+    @property
+    def newline(self) -> str:
+        own = b"\r\n" if self.node.spec.layout is Layout.WINDOWS else b"\n"
+        wanted = self.node.spec.newline
+        return (own if wanted is None else wanted).decode()
+
+    def path(self, file: str) -> str:
+        return f"{self.root}{file}"
+
+    def put(self, path: str, content: bytes) -> None:
+        """A path that ends in `.gz` is packed on the way in."""
+        self.files[path] = stored_gzip(content) if path.endswith(".gz") else content

@@ -1,0 +1,35 @@
+"""What is wrong in a generated bundle, told by file and line and never by a rule's name."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One trouble in one file. The same trouble in a second copy of a log is a second problem.
+
+    In a rotated `.gz` file lines are counted in the unpacked text; a file of a nested archive is named
+    `<archive>/<member>`.
+    """
+
+    fault: str
+    file: str
+    severity: str
+    lines: tuple[int, ...]
+    count: int
+    first_time: datetime | None
+    last_time: datetime | None
+    text: str
+    """A distinctive piece, as the file spells it, of every line in `lines`."""
+    context: tuple[int, ...] = ()
+    """Other lines of the same events (stack, memory report): a finding there is right, yet counts no event."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """Everything wrong in a bundle, by file and first line. Empty means healthy."""
+
+    problems: tuple[Problem, ...]
+
+    def in_file(self, file: str) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.file == file)
