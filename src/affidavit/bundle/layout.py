@@ -62,6 +62,12 @@ def components() -> frozenset[str]:
 
 
 @cache
+def is_flat_file(name: str) -> bool:
+    """Bottlerocket's files lie in no folder and have no ending, so their names could be components'."""
+    return name not in components() and any(glob == name for glob, _ in _globs())
+
+
+@cache
 def example_path(component: str) -> str:
     """A file that holds lines of the component, one of its own where there is one."""
     rows = [(role, glob) for glob, role in _globs() if role.kind is Kind.LOG and component in role.holds]

@@ -12,19 +12,19 @@ import re2
 
 from affidavit.errors import InputRefused
 
-# White space of \s without the line feed.
-_SPACE = r" \t\f\r\v"
+# RE2's \s without the line feed.
+_SPACE = r" \t\f\r"
 _REFUSED_ESCAPES = {
     "A": r"\A (use ^)",
     "z": r"\z (use $)",
     "Z": r"\Z (use $)",
     "n": r"\n (a rule sees one line)",
     "C": r"\C",
+    "v": r"\v (engines disagree on it; use \x0b)",
     "p": r"\p{…} (patterns match bytes)",
     "P": r"\P{…} (patterns match bytes)",
     "Q": r"\Q",
 }
-_OPEN_END = re.compile(r"(?<!\\)(?:\\\\)*(?:\.|\\[wSsdDW]|\])[*+]$")
 
 
 class LinePattern(Protocol):
@@ -48,7 +48,14 @@ def compile_line_pattern(pattern: str) -> LinePattern:
 
 
 def block_form(pattern: str) -> str:
-    return "".join(_block_token(token) for token in _tokens(pattern))
+    return "".join(_block_token(token) for token in _trimmed(list(_tokens(pattern))))
+
+
+def _trimmed(tokens: list[str]) -> list[str]:
+    """Without an open repetition at the end: the same lines match, and the engine reports each once, not per byte."""
+    while len(tokens) > 2 and tokens[-1] in "*+" and tokens[-2] not in ("(", ")", "|", "}", "?", "*", "+"):
+        tokens = tokens[:-1] if tokens[-1] == "+" else tokens[:-2]
+    return tokens
 
 
 def _block_token(token: str) -> str:
@@ -76,15 +83,10 @@ def _refuse_unusable(pattern: str) -> None:
     for token in _tokens(pattern):
         if token[0] == "\\" and token[1:] in _REFUSED_ESCAPES:
             raise InputRefused(f"pattern {pattern!r} uses {_REFUSED_ESCAPES[token[1:]]}")
-        if token[0] == "[" and token[1:2] != "^" and re.search(r"\\[WDnpP]|\[:\^", token):
+        if token[0] == "[" and token[1:2] != "^" and re.search(r"\\[WDnpPv]|\[:(?:\^|space|cntrl)", token):
             raise InputRefused(f"pattern {pattern!r}: {token} may match a line feed", hint=r"use [^…] instead")
     if re.search(r"\(\?[a-z]*s", pattern):
         raise InputRefused(f"pattern {pattern!r} uses the flag s", hint="a rule sees one line; leave it out")
-    if _OPEN_END.search(pattern):
-        raise InputRefused(
-            f"pattern {pattern!r} ends in an open repetition",
-            hint="leave it out: the same lines match, and the engine reports each once",
-        )
 
 
 def byte_options() -> re2.Options:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from affidavit.bundle.layout import (
     ANY,
@@ -15,6 +15,7 @@ from affidavit.bundle.layout import (
     components,
     example_path,
     glob_pattern,
+    is_flat_file,
     role_of,
 )
 from affidavit.evidence.severity import Severity
@@ -35,6 +36,14 @@ class _Data(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def _off_means_off(value: object) -> object:
+    """YAML reads a bare `off` as false."""
+    return Status.OFF if value is False else value
+
+
+Switch = Annotated[Status, BeforeValidator(_off_means_off)]
+
+
 class PlacedSample(_Data):
     """A sample line in a named file, where the file is what matters."""
 
@@ -52,7 +61,7 @@ class RuleSamples(_Data):
 
 class Rule(_Data):
     id: Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
-    status: Status = Status.STABLE
+    status: Switch = Status.STABLE
     name: Annotated[str, Field(min_length=4, max_length=60)]
     means: Sentence
     severity: Severity
@@ -119,7 +128,7 @@ class Suppression(_Data):
     """Hits of `rules` on lines that match `context` are explained by `reason` and are no finding."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
-    status: Status = Status.STABLE
+    status: Switch = Status.STABLE
     rules: Annotated[Texts, Field(min_length=1)]
     context: str
     reason: Sentence
@@ -142,4 +151,4 @@ def _first_file(reads: Texts) -> str:
 
 
 def _is_glob(entry: str) -> bool:
-    return "/" in entry or "*" in entry or "." in entry
+    return "/" in entry or "*" in entry or "." in entry or is_flat_file(entry)

@@ -20,6 +20,7 @@ PACK = a_pack(
     a_rule("test.at-start", "^first word", fires="first word"),
     a_rule("test.gap", r"from\s+[^x]{1,9}to", fires="from here to"),
     a_rule("test.bytes", r"\xc3\xa9t\xc3\xa9", fires="un été chaud"),
+    a_rule("test.open-end", r"from\s*\w+", r"xx.*", fires="from xx"),
     a_rule("test.not-mine", "KAPUT", unless=["harmless"]),
 )
 PATH = "var_log/some.log"

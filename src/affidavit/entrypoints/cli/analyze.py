@@ -11,10 +11,10 @@ from affidavit.bundle.manifest import manifest_from_json, manifest_to_json
 from affidavit.bundle.opening import save_stream
 from affidavit.bundle.workspace import prepare_output, publish, publish_folder, workspace
 from affidavit.entrypoints.cli.exits import Exit
-from affidavit.entrypoints.cli.markdown import render_markdown
 from affidavit.entrypoints.cli.progress import progress_line
-from affidavit.entrypoints.cli.screen import make_console
-from affidavit.entrypoints.cli.terminal import print_report
+from affidavit.entrypoints.report.markdown import render_markdown
+from affidavit.entrypoints.report.screen import make_console
+from affidavit.entrypoints.report.terminal import print_report
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
 from affidavit.index.record import FindingsIndex, index_to_json

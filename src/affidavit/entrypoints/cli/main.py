@@ -166,7 +166,7 @@ def run() -> None:
 
 
 def _complain(message: str, hint: str = "") -> None:
-    from affidavit.entrypoints.cli.screen import harmless
+    from affidavit.entrypoints.report.screen import harmless
 
     typer.echo(f"affidavit: {harmless(message)}", err=True)
     if hint:

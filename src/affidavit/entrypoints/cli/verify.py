@@ -5,7 +5,7 @@ from pathlib import Path
 from affidavit.bundle.workspace import workspace
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.cli.progress import progress_line
-from affidavit.entrypoints.cli.screen import make_console, text
+from affidavit.entrypoints.report.screen import make_console, text
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import Finding
 from affidavit.index.record import index_from_json

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from affidavit.bundle.manifest import Manifest
-from affidavit.entrypoints.cli.report import (
+from affidavit.entrypoints.report.content import (
     Trouble,
     confirmation_line,
     counts_line,
@@ -18,7 +18,7 @@ from affidavit.entrypoints.cli.report import (
     troubles,
     when,
 )
-from affidavit.entrypoints.cli.screen import harmless
+from affidavit.entrypoints.report.screen import harmless
 from affidavit.index.view import View
 from affidavit.rules.pack import RulePack
 

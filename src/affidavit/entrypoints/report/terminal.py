@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from affidavit.bundle.manifest import Manifest
-from affidavit.entrypoints.cli.report import (
+from affidavit.entrypoints.report.content import (
     Trouble,
     confirmation_line,
     counts_line,
@@ -18,7 +18,7 @@ from affidavit.entrypoints.cli.report import (
     troubles,
     when,
 )
-from affidavit.entrypoints.cli.screen import STYLES, harmless, text
+from affidavit.entrypoints.report.screen import STYLES, harmless, text
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 from affidavit.index.view import View

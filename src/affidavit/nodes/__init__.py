@@ -1,0 +1,1 @@
+"""Questions about a node, answered from its findings index."""

@@ -1,0 +1,205 @@
+"""The command as a stranger meets it: real processes, real bundles, all forms and layouts."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
+from tests.support.command import affidavit
+
+BROKEN = BundleSpec(layout=Layout.AL2, faults=("oom", "storage_io"))
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(generate(BROKEN), tmp_path_factory.mktemp("bundle"), Form.TAR_GZ)
+
+
+def results(folder: Path) -> tuple[dict, dict]:
+    return (
+        json.loads((folder / "manifest.json").read_bytes()),
+        json.loads((folder / "findings_index.json").read_bytes()),
+    )
+
+
+def test_a_report_leads_with_the_worst_and_ends_with_what_was_not_looked_at(bundle: Path) -> None:
+    done = affidavit("analyze", bundle)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    critical, high = done.stdout.index("CRITICAL"), done.stdout.index("HIGH")
+    assert critical < high < done.stdout.index("Looked at")
+    assert re.search(r"F-001  .+  \d+×  2026-01-\d\d \d\d:\d\d:\d\d", done.stdout)
+    assert re.search(r"^  \S+:\d+$", done.stdout, re.MULTILINE)
+    assert re.search(r"\d+ of \d+ files scanned \(\d+\.\d %\)", done.stdout)
+    assert re.search(r"began 2026-01-\d\d .+, last seen 2026", done.stdout)
+
+
+def test_out_writes_manifest_and_index_that_verify(bundle: Path, tmp_path: Path) -> None:
+    assert affidavit("analyze", bundle, "--out", tmp_path / "out", "--quiet").returncode == 0
+    manifest, index = results(tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["findings_index.json", "manifest.json"]
+    assert manifest["version"] == index["version"] == "2.0"
+    assert manifest["source_archive"] == bundle.name
+    assert manifest["total_files"] == len(manifest["expected_files"]) == index["coverage"]["total_files"]
+    done = affidavit("verify", tmp_path / "out" / "findings_index.json", bundle)
+    assert done.returncode == 0
+    assert f"All {len(index['findings']) + len(index['suppressed'])} pieces of evidence" in done.stdout
+
+
+def test_extract_keeps_files_that_can_be_verified_and_analyzed_again(bundle: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert affidavit("analyze", bundle, "--out", out, "--extract", "-q").returncode == 0
+    assert affidavit("verify", out / "findings_index.json", out).returncode == 0
+    again = json.loads(affidavit("analyze", out, "--format", "json").stdout)
+    _, index = results(out)
+    assert again["findings"] == index["findings"]
+    assert affidavit("analyze", bundle, "--out", out, "--extract", "-q").returncode == 2
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+def test_every_layout_shows_its_faults_and_all_evidence_holds(layout: Layout, tmp_path: Path) -> None:
+    path = write(generate(BundleSpec(layout=layout, faults=("oom", "image_pull"))), tmp_path, Form.TAR_GZ)
+    assert affidavit("analyze", path, "--out", tmp_path / "out", "-q").returncode == 0
+    _, index = results(tmp_path / "out")
+    assert index["findings"]
+    assert index["coverage"]["files_scanned"] + index["coverage"]["skipped_total"] == index["coverage"]["total_files"]
+    assert affidavit("verify", tmp_path / "out" / "findings_index.json", path, "-q").returncode == 0
+
+
+def test_verify_names_what_no_longer_holds(bundle: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    affidavit("analyze", bundle, "--out", out, "--extract", "-q")
+    _, index = results(out)
+    victim = index["findings"][0]["evidence"]
+    file = out / "extracted" / victim["source_file"]
+    content = bytearray(file.read_bytes())
+    content[victim["byte_offset"]["start"]] ^= 1
+    file.write_bytes(bytes(content))
+    done = affidavit("verify", out / "findings_index.json", out)
+    assert done.returncode == 1
+    assert f"BROKEN F-001 {index['findings'][0]['pattern']}" in done.stdout
+    assert "another sha256" in done.stdout
+    file.unlink()
+    assert "the bundle has no" in affidavit("verify", out / "findings_index.json", out).stdout
+
+
+def test_verify_refuses_an_index_that_was_touched(bundle: Path, tmp_path: Path) -> None:
+    affidavit("analyze", bundle, "--out", tmp_path, "-q")
+    _, index = results(tmp_path)
+    for finding in index["findings"]:
+        finding["evidence"]["line_range"]["start"] += 1
+    forged = tmp_path / "forged.json"
+    forged.write_text(json.dumps(index))
+    done = affidavit("verify", forged, bundle)
+    assert done.returncode == 1
+    assert f"{len(index['findings'])} of " in done.stdout
+
+
+def test_json_is_the_index_and_markdown_quotes_lines_in_code(bundle: Path) -> None:
+    index = json.loads(affidavit("analyze", bundle, "--format", "json", "--severity", "high").stdout)
+    assert {finding["severity"] for finding in index["findings"]} == {"critical", "high"}
+    text = affidavit("analyze", bundle, "--format", "markdown").stdout
+    assert text.startswith("# Node i-")
+    assert f"```\n{index['findings'][0]['evidence']['excerpt']}\n```" in text
+
+
+def test_fail_on_sets_the_exit_code(bundle: Path, tmp_path: Path) -> None:
+    assert affidavit("analyze", bundle, "-q", "--fail-on", "high").returncode == 1
+    healthy = write(generate(BundleSpec(layout=Layout.AL2023)), tmp_path, Form.TAR_GZ)
+    done = affidavit("analyze", healthy, "--fail-on", "medium")
+    assert done.returncode == 0, done.stdout
+    assert "files" in done.stdout
+
+
+def test_a_time_window_shows_what_happened_in_it_and_counts_the_rest(bundle: Path) -> None:
+    done = affidavit("analyze", bundle, "--since", "2025-01-01", "--until", "2025-02-01")
+    assert done.returncode == 0
+    assert "findings outside the asked time" in done.stdout
+    assert affidavit("analyze", bundle, "--since", "9d").returncode == 0
+
+
+def test_standard_input_is_a_bundle_too(bundle: Path) -> None:
+    piped = json.loads(affidavit("analyze", "-", "--format", "json", stdin=bundle.read_bytes()).stdout)
+    named = json.loads(affidavit("analyze", bundle, "--format", "json").stdout)
+    assert piped["findings"] == named["findings"]
+    assert piped["index_id"] == named["index_id"]
+
+
+def test_rules_of_ones_own_add_replace_and_switch_off(bundle: Path, tmp_path: Path) -> None:
+    index = json.loads(affidavit("analyze", bundle, "--format", "json").stdout)
+    rule = index["findings"][0]["rule"]
+    area, name = rule.split(".")
+    source = Path(__file__).parents[2] / "src/affidavit/rules/catalog" / area / f"{name}.yaml"
+    (tmp_path / area).mkdir()
+    text = re.sub(r"^status: \w+$", "status: off", source.read_text(), flags=re.MULTILINE)
+    (tmp_path / area / f"{name}.yaml").write_text(text)
+    without = json.loads(affidavit("analyze", bundle, "--format", "json", "--rules", tmp_path).stdout)
+    assert rule not in {finding["rule"] for finding in without["findings"]}
+    assert without["rules_version"] != index["rules_version"]
+
+
+REFUSED = {
+    "missing.tar.gz": (None, "there is no"),
+    "empty.tar.gz": (b"", "is empty"),
+    "paper.pdf": (b"%PDF-1.7 some paper", "a PDF document"),
+    "notes.txt": (b"just some notes\n" * 50, "no archive"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_rubbish_is_refused_with_what_was_expected(name: str, tmp_path: Path) -> None:
+    content, message = REFUSED[name]
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    done = affidavit("analyze", tmp_path / name)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "a node log bundle: .tar.gz" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_directory_without_logs_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff")
+    done = affidavit("analyze", tmp_path)
+    assert done.returncode == 2
+    assert "a node log bundle" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--since", "yesterday-ish"], "is not a time"),
+        (["--since", "2026-02-01", "--until", "2026-01-01"], "is after --until"),
+        (["--extract"], "--extract needs a place"),
+        (["--rules", "/nowhere/rules"], "is not a directory"),
+        (["--out", "/dev/null/x"], "cannot be made"),
+    ],
+)
+def test_bad_options_say_what_to_do(bundle: Path, arguments: list[str], message: str) -> None:
+    done = affidavit("analyze", bundle, *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 2
+
+
+def test_another_bundles_results_are_never_overwritten(bundle: Path, tmp_path: Path) -> None:
+    other = write(generate(BundleSpec(layout=Layout.UBUNTU, faults=("dns",))), tmp_path, Form.TAR_GZ)
+    assert affidavit("analyze", bundle, "--out", tmp_path / "out", "-q").returncode == 0
+    before = results(tmp_path / "out")
+    done = affidavit("analyze", other, "--out", tmp_path / "out", "-q")
+    assert done.returncode == 2
+    assert "another bundle" in done.stderr
+    assert results(tmp_path / "out") == before
+    assert affidavit("analyze", bundle, "--out", tmp_path / "out", "-q").returncode == 0
+
+
+def test_escape_sequences_in_a_log_never_reach_the_terminal(tmp_path: Path) -> None:
+    hostile = "[ 8123.551210] \x1b[2J\x1b]0;owned\x07\u202e java invoked oom-killer: gfp_mask=0xcc0, order=0, oom_score_adj=0\n"
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel" / "dmesg.current").write_text(hostile)
+    for form in ("text", "markdown"):
+        done = affidavit("analyze", tmp_path, "--format", form)
+        assert "invoked oom-killer" in done.stdout
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", done.stdout)
