@@ -6,6 +6,7 @@ null) says so.
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
@@ -62,6 +63,25 @@ class Confirmation:
     sources: tuple[str, ...]
 
 
+class State(StrEnum):
+    """Whether a fault is over. A finding without a state is one whose end no line would tell."""
+
+    OPEN = "open"
+    RECOVERED = "recovered"
+    STARTUP = "start-up"
+    PLANNED = "planned"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Episode:
+    """One span of a fault; `cleared_at` is when a line said it was over."""
+
+    start: datetime
+    end: datetime
+    count: int
+    cleared_at: datetime | None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
     finding_id: str
@@ -80,6 +100,8 @@ class Finding:
     occurrences_total: Annotated[int | None, ABSENT_WHEN_NONE] = None
     confirmation: Annotated[Confirmation | None, ABSENT_WHEN_NONE] = None
     severity_note: Annotated[str | None, ABSENT_WHEN_NONE] = None
+    state: Annotated[State | None, ABSENT_WHEN_NONE] = None
+    episodes: Annotated[tuple[Episode, ...] | None, ABSENT_WHEN_NONE] = None
     is_baseline: Annotated[bool | None, ABSENT_WHEN_NONE] = None
     baseline_note: Annotated[str | None, ABSENT_WHEN_NONE] = None
 

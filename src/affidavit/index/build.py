@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,24 +12,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affidavit.bundle.layout import component_of, role_of
+from affidavit.errors import InvariantBroken
 from affidavit.evidence.finding import (
     ByteRange,
     Confirmation,
+    Episode,
     Evidence,
     Finding,
     LineRange,
     Occurrence,
+    State,
     Suppressed,
     excerpt_of,
 )
 from affidavit.evidence.severity import Severity
-from affidavit.index.clock import UNKNOWN, BundleClock, time_of
+from affidavit.index.clock import UNKNOWN, BundleClock, Micros, micros_of, time_of
+from affidavit.index.episodes import Span, is_startup, most_within, soon_after, spans
 from affidavit.index.hits import FileHits
-from affidavit.index.slots import Slot
+from affidavit.index.slots import Says, Slot
+
+_NO_TIMES: Micros = np.array([], dtype=np.int64)
 
 # Occurrences listed beside the evidence; the count is exact however many there are.
 LISTED = 100
 
+# Of a fault that came and went often, the last spans are told.
+EPISODES = 20
+# How soon after its announcement a stop counts as the announced one.
+PLANNED_SECONDS = 120
+
+PLANNED = "Each of these follows a line that announces it: a planned stop, not a crash."
+STARTUP = "All of these came within {seconds} s of a start and then stopped: a start-up, not an outage."
+SELDOM = "A fault only from {times} times within {seconds} s; it never came that often here."
 SINGLE_SOURCE = (
     "Only one source shows this ({component}); check another before acting on it: the report of a second component "
     "would confirm it."
@@ -52,7 +67,7 @@ class _Group:
     slot: Slot
     file: ScannedText
     rows: NDArray[np.int64]
-    times: NDArray[np.int64]
+    times: Micros
 
     @property
     def first_seen(self) -> datetime | None:
@@ -74,23 +89,33 @@ class Built:
 
 def build_findings(files: Sequence[ScannedText], slots: Sequence[Slot], clock: BundleClock) -> Built:
     """`untimed` counts hits whose time could not be read, by file."""
-    findings: list[Finding] = []
-    suppressed: list[Suppressed] = []
-    untimed: dict[str, int] = {}
-    for file in files:
-        for group in _groups(file, slots, clock):
-            if group.slot.suppression is None:
-                findings.append(_finding(group))
-                untimed[file.path] = untimed.get(file.path, 0) + int(np.count_nonzero(group.times == UNKNOWN))
-            else:
-                suppressed.append(_suppressed(group, group.slot.suppression.id, group.slot.suppression.reason))
+    groups = [group for file in files for group in _groups(file, slots, clock)]
+    context = _Context(groups, clock)
+    faults = [group for group in groups if group.slot.says is Says.FAULT]
+    untimed: Counter[str] = Counter()
+    for group in faults:
+        untimed[group.file.path] += int(np.count_nonzero(group.times == UNKNOWN))
     return Built(
-        findings=_numbered(_confirmed(findings)),
-        suppressed=tuple(
-            sorted(suppressed, key=lambda entry: (entry.suppression, entry.rule, entry.evidence.source_file))
-        ),
+        findings=_numbered(_confirmed(_finding(group, context) for group in faults)),
+        suppressed=tuple(sorted(_suppressions(groups), key=_suppressed_order)),
         untimed={path: count for path, count in untimed.items() if count},
     )
+
+
+class _Context:
+    """What the rest of the bundle says about a fault: what cleared or announced it, and when things started."""
+
+    def __init__(self, groups: Sequence[_Group], clock: BundleClock) -> None:
+        self._times = {(group.slot.rule.id, group.slot.says, group.file.path): group.times for group in groups}
+        starts = [group.times for group in groups if group.slot.rule.marks_start and group.slot.says is Says.FAULT]
+        if clock.booted_at is not None:
+            starts.append(np.array([micros_of(clock.booted_at)], dtype=np.int64))
+        self.collected = micros_of(clock.collected_at) if clock.collected_at is not None else UNKNOWN
+        self.starts: Micros = np.concatenate(starts) if starts else _NO_TIMES
+
+    def times(self, group: _Group, says: Says) -> Micros:
+        """Of lines in the same file that say this about the group's rule."""
+        return self._times.get((group.slot.rule.id, says, group.file.path), _NO_TIMES)
 
 
 def _groups(file: ScannedText, slots: Sequence[Slot], clock: BundleClock) -> Iterator[_Group]:
@@ -104,15 +129,16 @@ def _groups(file: ScannedText, slots: Sequence[Slot], clock: BundleClock) -> Ite
         yield _Group(slot=slots[int(hits.slot[rows[0]])], file=file, rows=rows, times=times[rows])
 
 
-def _finding(group: _Group) -> Finding:
+def _finding(group: _Group, context: _Context) -> Finding:
     rule = group.slot.rule
+    judged = _judge(group, context)
     line = _line_at(group, 0)
     listed = min(len(group.rows), LISTED + 1)
     is_cut = listed < len(group.rows)
     return Finding(
         finding_id="",
         rule=rule.id,
-        severity=rule.severity,
+        severity=judged.severity,
         pattern=rule.name,
         description=rule.means,
         component=component_of(line, role_of(group.file.path)),
@@ -124,7 +150,59 @@ def _finding(group: _Group) -> Finding:
         additional_occurrences=tuple(_occurrences(group, listed)),
         occurrences_listed=listed if is_cut else None,
         occurrences_total=len(group.rows) if is_cut else None,
+        severity_note=judged.note,
+        state=judged.state,
+        episodes=judged.episodes,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Judged:
+    severity: Severity
+    note: str | None = None
+    state: State | None = None
+    episodes: tuple[Episode, ...] | None = None
+
+
+def _judge(group: _Group, context: _Context) -> _Judged:
+    """How bad the fault is, given when its lines came."""
+    rule = group.slot.rule
+    if rule.planned_by and soon_after(group.times, context.times(group, Says.PLANNED), PLANNED_SECONDS).all():
+        return _Judged(severity=Severity.INFO, note=PLANNED, state=State.PLANNED)
+    if rule.startup_seconds and is_startup(
+        group.times, context.starts, rule.startup_seconds, collected=context.collected
+    ):
+        note = STARTUP.format(seconds=rule.startup_seconds)
+        return _Judged(severity=Severity.INFO, note=note, state=State.STARTUP)
+    if rule.repeated is not None and most_within(group.times, rule.repeated.within_seconds) < rule.repeated.times:
+        note = SELDOM.format(times=rule.repeated.times, seconds=rule.repeated.within_seconds)
+        return _Judged(severity=rule.repeated.otherwise, note=note)
+    if not rule.cleared_by:
+        return _Judged(severity=rule.severity)
+    found = [_episode(span) for span in spans(group.times, context.times(group, Says.CLEARED))]
+    is_over = bool(found) and found[-1].cleared_at is not None and bool((group.times != UNKNOWN).all())
+    return _Judged(
+        severity=rule.severity,
+        state=State.RECOVERED if is_over else State.OPEN,
+        episodes=tuple(found[-EPISODES:]),
+    )
+
+
+def _episode(span: Span) -> Episode:
+    start, end = time_of(span.start), time_of(span.end)
+    if start is None or end is None:
+        raise InvariantBroken("a span has known times")
+    return Episode(start=start, end=end, count=span.count, cleared_at=time_of(span.cleared))
+
+
+def _suppressions(groups: Iterable[_Group]) -> Iterator[Suppressed]:
+    for group in groups:
+        if group.slot.suppression is not None:
+            yield _suppressed(group, group.slot.suppression.id, group.slot.suppression.reason)
+
+
+def _suppressed_order(entry: Suppressed) -> tuple[str, str, str]:
+    return entry.suppression, entry.rule, entry.evidence.source_file
 
 
 def _suppressed(group: _Group, suppression: str, reason: str) -> Suppressed:
@@ -189,7 +267,7 @@ def _with_confirmation(finding: Finding, sources: set[str]) -> Finding:
     return replace(
         finding,
         confirmation=Confirmation(signals=len(sources), confirmed=is_confirmed, sources=tuple(sorted(sources))),
-        severity_note=None if is_confirmed else SINGLE_SOURCE.format(component=finding.component),
+        severity_note=finding.severity_note if is_confirmed else SINGLE_SOURCE.format(component=finding.component),
     )
 
 

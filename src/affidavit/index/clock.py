@@ -49,7 +49,7 @@ class BundleClock:
         times[absolute] = values[absolute]
         since_boot = clocks == Clock.SINCE_BOOT
         if self.booted_at is not None:
-            times[since_boot] = values[since_boot] + _micros(self.booted_at)
+            times[since_boot] = values[since_boot] + micros_of(self.booted_at)
         yearless = clocks == Clock.YEARLESS
         if self.collected_at is not None and yearless.any():
             times[yearless] = _with_year(values[yearless], self.collected_at)
@@ -62,7 +62,7 @@ def time_of(micros: int) -> datetime | None:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(micros))
 
 
-def _micros(moment: datetime) -> int:
+def micros_of(moment: datetime) -> int:
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
@@ -70,7 +70,7 @@ def _with_year(packed: Micros, collected_at: datetime) -> Micros:
     """The latest year that puts the line no later than a day after the collection."""
     month, rest = packed // DAY // 32, packed % DAY
     day = packed // DAY % 32
-    latest = _micros(collected_at) + DAY
+    latest = micros_of(collected_at) + DAY
     times = np.full(len(packed), UNKNOWN, dtype=np.int64)
     # 29 February can be up to eight years back (1900-style centuries aside); everything else one.
     for year in range((collected_at + timedelta(days=1)).year, collected_at.year - 9, -1):

@@ -14,6 +14,7 @@ import yaml
 from pydantic import ValidationError
 
 from affidavit.errors import InputRefused
+from affidavit.rules.patterns import LinePattern
 from affidavit.rules.rule import Rule, Sample, Status, Suppression, placed
 
 SUPPRESSIONS = "suppressions"
@@ -124,12 +125,20 @@ def _check_rule(rule: Rule, known: Mapping[str, Rule]) -> None:
     for sample in rule.samples.quiet:
         if rule.fires_on(*placed(sample, rule)):
             raise InputRefused(f"rule {rule.id} fires on a line that must stay quiet: {_text(sample)!r}")
-    lines = [placed(sample, rule)[0] for sample in rule.samples.fires]
-    for source, pattern in zip(rule.match, rule.patterns, strict=True):
+    _check_wordings(rule, rule.match, rule.patterns, rule.samples.fires)
+    _check_wordings(rule, rule.cleared_by, rule.clearing, rule.samples.clears)
+    _check_wordings(rule, rule.planned_by, rule.planning, rule.samples.plans)
+
+
+def _check_wordings(
+    rule: Rule, sources: tuple[str, ...], patterns: tuple[LinePattern, ...], samples: tuple[Sample, ...]
+) -> None:
+    """Each wording has a sample that shows it, in a file and from a component that the rule reads."""
+    shown = [placed(sample, rule) for sample in samples]
+    lines = [line for line, path, role in shown if rule.reads_file(path, role) and rule.owns(line, path, role)]
+    for source, pattern in zip(sources, patterns, strict=True):
         if not any(pattern.search(line) for line in lines):
-            raise InputRefused(
-                f"rule {rule.id}: no sample shows the wording {source!r}", hint="add one under samples.fires"
-            )
+            raise InputRefused(f"rule {rule.id}: no sample shows the wording {source!r}", hint="add one under samples")
 
 
 def _why(rule: Rule, sample: Sample) -> str:

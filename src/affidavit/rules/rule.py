@@ -57,6 +57,16 @@ Sample = str | PlacedSample
 class RuleSamples(_Data):
     fires: Annotated[tuple[Sample, ...], Field(min_length=1)]
     quiet: Annotated[tuple[Sample, ...], Field(min_length=1)]
+    clears: tuple[Sample, ...] = ()
+    plans: tuple[Sample, ...] = ()
+
+
+class Repetition(_Data):
+    """A fault only from so many lines in so many seconds; `otherwise` is its severity below that."""
+
+    times: Annotated[int, Field(ge=2)]
+    within_seconds: Annotated[int, Field(ge=1)]
+    otherwise: Severity = Severity.INFO
 
 
 class Rule(_Data):
@@ -70,6 +80,11 @@ class Rule(_Data):
     reads: Annotated[Texts, Field(min_length=1)]
     match: Annotated[Texts, Field(min_length=1)]
     unless: Texts = ()
+    cleared_by: Texts = ()
+    planned_by: Texts = ()
+    startup_seconds: Annotated[int, Field(ge=0, le=3600)] = 0
+    repeated: Repetition | None = None
+    marks_start: bool = False
     first_steps: Annotated[Texts, Field(min_length=1, max_length=4)]
     mistaken_for: Texts = ()
     samples: RuleSamples
@@ -88,9 +103,11 @@ class Rule(_Data):
 
     def accepts(self, line: bytes, path: str, role: FileRole) -> bool:
         """For a line that matches: is it really this rule's?"""
-        if not self._reads_all_of(path, role) and component_of(line, role) not in self.reads:
-            return False
-        return not any(pattern.search(line) for pattern in self.exceptions)
+        return self.owns(line, path, role) and not any(pattern.search(line) for pattern in self.exceptions)
+
+    def owns(self, line: bytes, path: str, role: FileRole) -> bool:
+        """Whether a component that the rule reads wrote the line."""
+        return self._reads_all_of(path, role) or component_of(line, role) in self.reads
 
     def fires_on(self, line: bytes, path: str, role: FileRole) -> bool:
         """The whole meaning of the rule on one line, by RE2 alone."""
@@ -110,6 +127,14 @@ class Rule(_Data):
     @cached_property
     def exceptions(self) -> tuple[LinePattern, ...]:
         return tuple(compile_line_pattern(pattern) for pattern in self.unless)
+
+    @cached_property
+    def clearing(self) -> tuple[LinePattern, ...]:
+        return tuple(compile_line_pattern(pattern) for pattern in self.cleared_by)
+
+    @cached_property
+    def planning(self) -> tuple[LinePattern, ...]:
+        return tuple(compile_line_pattern(pattern) for pattern in self.planned_by)
 
     @cached_property
     def globs(self) -> tuple[re.Pattern[str], ...]:

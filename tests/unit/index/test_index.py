@@ -192,7 +192,9 @@ def test_a_version_1_index_is_read_as_version_2() -> None:
     assert json.loads(index_to_json(index))["version"] == "2.0"
 
 
-@pytest.mark.parametrize("text", [b"", b"[]", b"{}", b'{"version": "9.0"}', b'{"version": "2.0", "findings": []}', b"\xff"])
+@pytest.mark.parametrize(
+    "text", [b"", b"[]", b"{}", b'{"version": "9.0"}', b'{"version": "2.0", "findings": []}', b"\xff"]
+)
 def test_something_else_is_refused_as_an_index(text: bytes) -> None:
     with pytest.raises(InputRefused, match="not a findings index"):
         index_from_json(text)

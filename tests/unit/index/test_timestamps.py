@@ -115,7 +115,11 @@ DMESG = {
 @pytest.mark.parametrize(
     ("files", "booted", "source"),
     [
-        ({"system/procstat.txt": b"cpu 1 2\nbtime 1768032000\n", **DMESG}, "2026-01-10T08:00:00", "system/procstat.txt"),
+        (
+            {"system/procstat.txt": b"cpu 1 2\nbtime 1768032000\n", **DMESG},
+            "2026-01-10T08:00:00",
+            "system/procstat.txt",
+        ),
         (DMESG, "2026-01-10T08:00:00", "dmesg.human.current"),
         (
             {"journalctl-boots": b" 0 " + b"a" * 32 + b" Sat 2026-01-10 08:00:07 UTC\xe2\x80\x94Thu 2026-01-15"},

@@ -1,0 +1,82 @@
+"""When a fault was there: spans between its lines and the lines that clear it, start-ups, planned stops, bursts.
+
+All functions take times in microseconds, in line order, and know nothing of rules; UNKNOWN times decide nothing.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affidavit.index.clock import UNKNOWN, Micros
+from affidavit.index.timestamps import SECOND
+
+MOST_STARTS = 3
+TOGETHER = 120
+QUIET_BEFORE_COLLECTION = 60
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """`cleared` is when a line said it was over; UNKNOWN while none did."""
+
+    start: int
+    end: int
+    count: int
+    cleared: int
+
+
+def spans(hits: Micros, clears: Micros) -> list[Span]:
+    """Hits between two clears are one span; it ends with the first clear behind it."""
+    hits = np.sort(hits[hits != UNKNOWN])
+    clears = np.sort(clears[clears != UNKNOWN])
+    # How many clears came before each hit names its span; a clear at the very same time comes after it.
+    numbers = np.searchsorted(clears, hits, side="left")
+    found: list[Span] = []
+    for number in np.unique(numbers):
+        inside = hits[numbers == number]
+        cleared = int(clears[number]) if number < len(clears) else UNKNOWN
+        found.append(Span(start=int(inside[0]), end=int(inside[-1]), count=len(inside), cleared=cleared))
+    return found
+
+
+def is_startup(hits: Micros, starts: Micros, seconds: int, *, collected: int) -> bool:
+    """Whether all hits came within `seconds` of a start and had stopped well before the collection.
+
+    A daemon that starts over and over is no start-up: more than MOST_STARTS of them with hits are an outage.
+    """
+    starts = _merged(starts)
+    if collected == UNKNOWN or not soon_after(hits, starts, seconds).all():
+        return False
+    with_hits = np.unique(np.searchsorted(starts, hits, side="right"))
+    return len(with_hits) <= MOST_STARTS and int(hits.max()) <= collected - QUIET_BEFORE_COLLECTION * SECOND
+
+
+def _merged(starts: Micros) -> Micros:
+    """One start for all that begins together: runtime, kubelet and network plugin come up within two minutes."""
+    kept: list[int] = []
+    for start in np.sort(starts[starts != UNKNOWN]).tolist():
+        if not kept or start - kept[-1] > TOGETHER * SECOND:
+            kept.append(start)
+    return np.array(kept, dtype=np.int64)
+
+
+def soon_after(hits: Micros, starts: Micros, seconds: int) -> Mask:
+    """Which hits come within `seconds` after one of the starts."""
+    starts = np.sort(starts[starts != UNKNOWN])
+    if not len(starts):
+        return np.zeros(len(hits), dtype=bool)
+    latest = np.searchsorted(starts, hits, side="right") - 1
+    since = hits - starts[np.maximum(latest, 0)]
+    return (hits != UNKNOWN) & (latest >= 0) & (since <= seconds * SECOND)
+
+
+def most_within(hits: Micros, seconds: int) -> int:
+    """The most hits that any stretch of `seconds` holds; hits without a time count as one stretch of their own."""
+    known = np.sort(hits[hits != UNKNOWN])
+    if not len(known):
+        return len(hits)
+    first_in_reach = np.searchsorted(known, known - seconds * SECOND, side="left")
+    return int((np.arange(len(known)) - first_in_reach + 1).max())

@@ -1,0 +1,127 @@
+"""When a fault was there, and when it only looked like one."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from affidavit.evidence.finding import Finding, State
+from affidavit.evidence.severity import Severity
+from affidavit.index.clock import UNKNOWN
+from affidavit.index.episodes import most_within, soon_after, spans
+from affidavit.index.timestamps import SECOND
+from tests.support.bundles import analyze_files
+from tests.support.packs import a_pack, a_rule
+
+COLLECTED = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
+START = a_rule("t.started", "daemon started", severity="info", marks_start=True)
+
+
+def log(*events: tuple[int, str]) -> bytes:
+    """Lines so many seconds before the collection."""
+    lines = [f"{(COLLECTED - timedelta(seconds=ago)).isoformat()} {text}\n" for ago, text in events]
+    return "".join([*lines, f"{COLLECTED.isoformat()} quiet\n"]).encode()
+
+
+def finding(content: bytes, folder: Path, **fields: object) -> Finding:
+    samples = {"fires": ["KAPUT"], "quiet": ["fine"], "clears": ["MENDED"], "plans": ["STOPPING"]}
+    pack = a_pack(START, a_rule("t.kaput", "KAPUT", severity="critical", samples=samples, **fields))
+    index = analyze_files({"var_log/a.log": content}, pack, folder).index
+    return next(found for found in index.findings if found.rule == "t.kaput")
+
+
+def test_a_fault_that_was_cleared_is_recovered_with_its_spans(tmp_path: Path) -> None:
+    content = log((900, "KAPUT"), (880, "KAPUT"), (800, "MENDED"), (500, "KAPUT"), (400, "MENDED"), (300, "MENDED"))
+    found = finding(content, tmp_path, cleared_by=["MENDED"])
+    assert (found.state, found.severity, found.count) == (State.RECOVERED, Severity.CRITICAL, 3)
+    assert found.episodes is not None
+    assert [(e.count, (e.end - e.start).seconds, e.cleared_at) for e in found.episodes] == [
+        (2, 20, COLLECTED - timedelta(seconds=800)),
+        (1, 0, COLLECTED - timedelta(seconds=400)),
+    ]
+
+
+def test_a_fault_that_came_back_is_open(tmp_path: Path) -> None:
+    found = finding(log((900, "KAPUT"), (800, "MENDED"), (500, "KAPUT")), tmp_path, cleared_by=["MENDED"])
+    assert found.state is State.OPEN
+    assert found.episodes is not None and found.episodes[-1].cleared_at is None
+
+
+def test_a_fault_without_clearing_lines_has_no_state(tmp_path: Path) -> None:
+    assert finding(log((900, "KAPUT")), tmp_path).state is None
+
+
+STARTED = (900, "daemon started")
+
+
+@pytest.mark.parametrize(
+    ("events", "is_startup"),
+    [
+        ([STARTED, (890, "KAPUT"), (700, "KAPUT")], True),
+        ([STARTED, (890, "KAPUT"), (500, "KAPUT")], False),
+        ([(910, "KAPUT"), STARTED], False),
+        ([(890, "KAPUT")], False),
+        ([(250, "daemon started"), (200, "KAPUT"), (30, "KAPUT")], False),
+        ([e for ago in range(3000, 500, -150) for e in ((ago, "daemon started"), (ago - 10, "KAPUT"))], False),
+        ([e for ago in (3000, 2000, 1000) for e in ((ago, "daemon started"), (ago - 10, "KAPUT"))], True),
+    ],
+    ids=[
+        "all-soon",
+        "one-late",
+        "before",
+        "no-start",
+        "still-there-at-collection",
+        "starts-over-and-over",
+        "three-starts",
+    ],
+)
+def test_a_startup_is_told_from_an_outage(events: list[tuple[int, str]], is_startup: bool, tmp_path: Path) -> None:
+    found = finding(log(*events), tmp_path, startup_seconds=300)
+    assert (found.state is State.STARTUP) == is_startup
+    assert found.severity is (Severity.INFO if is_startup else Severity.CRITICAL)
+    assert found.confirmation is None if is_startup else found.confirmation is not None
+
+
+def test_a_planned_stop_is_told_from_a_crash(tmp_path: Path) -> None:
+    planned = finding(log((900, "STOPPING"), (899, "KAPUT")), tmp_path / "a", planned_by=["STOPPING"])
+    assert (planned.state, planned.severity) == (State.PLANNED, Severity.INFO)
+    crash = finding(log((900, "STOPPING"), (899, "KAPUT"), (300, "KAPUT")), tmp_path / "b", planned_by=["STOPPING"])
+    assert (crash.state, crash.severity) == (None, Severity.CRITICAL)
+
+
+def test_what_is_a_fault_only_when_repeated_is_lowered_when_seldom(tmp_path: Path) -> None:
+    repeated = {"times": 3, "within_seconds": 60, "otherwise": "low"}
+    seldom = finding(log((900, "KAPUT"), (500, "KAPUT"), (100, "KAPUT")), tmp_path / "a", repeated=repeated)
+    assert seldom.severity is Severity.LOW
+    assert seldom.severity_note is not None and "3 times within 60 s" in seldom.severity_note
+    burst = finding(
+        log((900, "KAPUT"), (120, "KAPUT"), (100, "KAPUT"), (61, "KAPUT")), tmp_path / "b", repeated=repeated
+    )
+    assert burst.severity is Severity.CRITICAL
+
+
+times = st.lists(st.integers(0, 1000), max_size=30).map(lambda seconds: np.array(seconds, dtype=np.int64) * SECOND)
+
+
+@given(hits=times, clears=times)
+def test_spans_hold_every_hit_once_and_no_clear_inside(hits: np.ndarray, clears: np.ndarray) -> None:
+    found = spans(hits, clears)
+    assert sum(span.count for span in found) == len(hits)
+    for span in found:
+        assert not ((clears >= span.start) & (clears < span.end)).any()
+        assert span.cleared == UNKNOWN or span.cleared >= span.end
+
+
+@given(hits=times, seconds=st.integers(1, 200))
+def test_the_densest_stretch_is_found(hits: np.ndarray, seconds: int) -> None:
+    slow = max((int(((hits >= t) & (hits <= t + seconds * SECOND)).sum()) for t in hits), default=0)
+    assert most_within(hits, seconds) == slow
+
+
+@given(hits=times, starts=times, seconds=st.integers(1, 200))
+def test_soon_after_means_within_the_time_of_some_start(hits: np.ndarray, starts: np.ndarray, seconds: int) -> None:
+    expected = [any(0 <= hit - start <= seconds * SECOND for start in starts) for hit in hits]
+    assert soon_after(hits, starts, seconds).tolist() == expected
