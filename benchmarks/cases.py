@@ -191,7 +191,7 @@ def lines_by_number() -> Iterator[Result]:
             for block in range(1000):
                 file.write(
                     b"".join(
-                        b"%012d some words of a log line that make it about as long as real ones are, usually two hundred bytes with the pod and container ids in hex\n"
+                        b"%012d words that make the line about as long as real ones are, so about a hundred bytes and more\n"
                         % (block * 7000 + n)
                         for n in range(7000)
                     )
@@ -245,8 +245,7 @@ def _readable(folder: Path) -> dict[str, Path]:
 
 def _warm(slots: RuleSlots, files: dict[str, Path]) -> None:
     """A service has its patterns compiled; forked workers inherit them."""
-    for path in files:
-        slots.for_file(path)
+    _ignore((slots.matcher, [slots.judge(path) for path in files]))
 
 
 def _scan_counts(files: dict[str, Path], pack: RulePack) -> Counter[tuple[str, str]]:

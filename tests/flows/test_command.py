@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.support.command import affidavit
 
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
-from tests.support.command import affidavit
 
 BROKEN = BundleSpec(layout=Layout.AL2, faults=("oom", "storage_io"))
 
@@ -196,7 +196,8 @@ def test_another_bundles_results_are_never_overwritten(bundle: Path, tmp_path: P
 
 
 def test_escape_sequences_in_a_log_never_reach_the_terminal(tmp_path: Path) -> None:
-    hostile = "[ 8123.551210] \x1b[2J\x1b]0;owned\x07\u202e java invoked oom-killer: gfp_mask=0xcc0, order=0, oom_score_adj=0\n"
+    control = "\x1b[2J\x1b]0;owned\x07\u202e"
+    hostile = f"[ 8123.551210] {control} java invoked oom-killer: gfp_mask=0xcc0, order=0, oom_score_adj=0\n"
     (tmp_path / "kernel").mkdir()
     (tmp_path / "kernel" / "dmesg.current").write_text(hostile)
     for form in ("text", "markdown"):

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+from tests.support.bundles import analyze_at
 
 from affidavit.evaluation.generator import BundleSpec, Form, GeneratedBundle, Layout, fault_names, generate, write
 from affidavit.evidence.citation import check
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 from affidavit.rules.pack import load_pack
-from tests.support.bundles import analyze_at
 
 PACK = load_pack()
 FAULTS = [name for name in fault_names() if name != "healthy"]

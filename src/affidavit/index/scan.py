@@ -44,7 +44,8 @@ class FileScan:
     def __init__(self, path: str, location: Path, slots: RuleSlots, buffer: bytearray) -> None:
         """`buffer` may be shared by scans that take turns: nothing stays in it between calls."""
         self._path = path
-        self._matcher, self._judge = slots.for_file(path)
+        self._judge = slots.judge(path)
+        self._matcher = slots.matcher if self._judge.readers else None
         self._file = os.open(location, os.O_RDONLY)
         self._buffer = buffer
         self._columns = HitColumns()
@@ -162,6 +163,8 @@ class FileScan:
 
     def _judge_hit(self, slot: int, line: int, start: int, end: int) -> None:
         judge, buffer = self._judge, self._buffer
+        if slot not in judge.readers:
+            return
         if end > start and buffer[end - 1] == _RETURN:
             end -= 1
             if not judge.confirms(slot, bytes(buffer[start:end])):

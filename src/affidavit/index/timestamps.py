@@ -36,8 +36,7 @@ _KLOG_AT_START = re.compile(_KLOG)
 _SYSLOG = re.compile(rb"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
 _CTIME = re.compile(rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})\]")
 _SINCE_BOOT = re.compile(rb"(?:<\d+>)?\[ *(\d{1,9})\.(\d{6})\]")
-# After `program[pid]: ` or a container log's `stderr F `.
-_INNER = re.compile(rb"(?:\]: |\S: | [FP] )(?:" + _KLOG + rb"|time=\"?" + _ISO + rb")")
+_INNER = re.compile(rb"(?:" + _KLOG + rb"|time=\"?" + _ISO + rb")")
 _FIELD = re.compile(rb"(?:\"(?:ts|time|timestamp|@timestamp)\": ?\"|\b(?:time|ts)=\"?)" + _ISO)
 _EPOCH_FIELD = re.compile(rb"\"(?:ts|time|timestamp)\": ?(\d{10})(?:\.(\d{1,9}))?[,}]")
 _WINDOWS = re.compile(rb"\"?(\d{1,2})/(\d{1,2})/(\d{4}) (\d{1,2}):(\d\d):(\d\d) ([AP]M)")
@@ -88,8 +87,9 @@ def _leading_letter(line: bytes) -> Stamp:
 
 
 def _inner(line: bytes, after: int) -> Stamp | None:
-    """The daemon's own stamp inside a journal line."""
-    found = _INNER.search(line, after, after + 140)
+    """The daemon's own stamp right after `program[pid]: `."""
+    tag_end = line.find(b": ", after, after + 120)
+    found = _INNER.match(line, tag_end + 2) if tag_end >= 0 else None
     if found is None:
         return None
     groups = found.groups()

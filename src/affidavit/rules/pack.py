@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import TypeVar
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from affidavit.errors import InputRefused
-from affidavit.rules.patterns import LinePattern
+from affidavit.rules.patterns import Wordings
 from affidavit.rules.rule import Rule, Sample, Status, Suppression, placed
 
 SUPPRESSIONS = "suppressions"
+PATCHES = "patches"
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Item = TypeVar("_Item", Rule, Suppression)
+_Data = TypeVar("_Data", bound=BaseModel)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,44 +44,140 @@ class RulePack:
         raise InputRefused(f"there is no rule {rule_id!r}")
 
 
+class Patches(BaseModel):
+    """`patches.yaml` of an overlay: by id, the fields that change."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rules: dict[str, dict[str, object]] = {}
+    suppressions: dict[str, dict[str, object]] = {}
+
+
+@dataclass(kw_only=True)
+class Contents:
+    """What rule files hold, by id and switched off ones included, and everything that is wrong with them."""
+
+    rules: dict[str, Rule] = field(default_factory=lambda: dict[str, Rule]())
+    suppressions: dict[str, Suppression] = field(default_factory=lambda: dict[str, Suppression]())
+    patches: list[Patches] = field(default_factory=lambda: list[Patches]())
+    problems: list[InputRefused] = field(default_factory=lambda: list[InputRefused]())
+
+    def pack(self) -> RulePack:
+        return RulePack(rules=_switched_on(self.rules), suppressions=_switched_on(self.suppressions))
+
+
 def load_pack(overlay: Path | None = None) -> RulePack:
-    """The built-in catalog; files of `overlay` add to it, and replace what has the same id."""
-    catalog = files("affidavit.rules").joinpath("catalog")
-    rules, suppressions = _read_folder(catalog)
+    """The built-in catalog; files of `overlay` add to it, replace what has the same id, and patch it."""
+    contents = read_catalog()
     if overlay is not None:
-        if not overlay.is_dir():
-            raise InputRefused(f"{overlay} is not a directory", hint="give --rules a folder of rule files (*.yaml)")
-        more_rules, more_suppressions = _read_folder(overlay)
-        rules, suppressions = {**rules, **more_rules}, {**suppressions, **more_suppressions}
-    return check_pack(rules, suppressions)
+        contents = merge(contents, read_overlay(overlay))
+    for problem in contents.problems:
+        raise problem
+    return check_pack(contents.rules, contents.suppressions)
+
+
+def read_catalog() -> Contents:
+    contents = Contents()
+    _read_folder(files("affidavit.rules").joinpath("catalog"), contents)
+    return contents
+
+
+def read_overlay(*paths: Path) -> Contents:
+    """Folders of rule files, or single files. Only a path that does not exist is refused; the rest is collected."""
+    contents = Contents()
+    for path in paths:
+        if path.is_dir():
+            _read_folder(path, contents)
+        elif path.is_file():
+            _read_file(SUPPRESSIONS if path.parent.name == SUPPRESSIONS else "", path, contents)
+        else:
+            raise InputRefused(f"{path} is not a directory", hint="give --rules a folder of rule files (*.yaml)")
+    return contents
+
+
+def merge(catalog: Contents, overlay: Contents) -> Contents:
+    """Problems of patches join those of the overlay."""
+    merged = Contents(
+        rules={**catalog.rules, **overlay.rules},
+        suppressions={**catalog.suppressions, **overlay.suppressions},
+        problems=[*catalog.problems, *overlay.problems],
+    )
+    for patches in overlay.patches:
+        for key, fields in patches.rules.items():
+            _patch(merged.rules, key, fields, Rule, merged.problems)
+        for key, fields in patches.suppressions.items():
+            _patch(merged.suppressions, key, fields, Suppression, merged.problems)
+    return merged
 
 
 def check_pack(rules: Mapping[str, Rule], suppressions: Mapping[str, Suppression]) -> RulePack:
     """Raises InputRefused at the first rule whose samples or references do not hold."""
     pack = RulePack(rules=_switched_on(rules), suppressions=_switched_on(suppressions))
     for rule in pack.rules:
-        _check_rule(rule, rules)
+        for problem in rule_problems(rule, rules):
+            raise problem
     for suppression in pack.suppressions:
-        _check_suppression(suppression, rules)
-    _refuse_shared_names(pack.rules)
+        for problem in suppression_problems(suppression, rules):
+            raise problem
+    for problem in shared_names(pack.rules):
+        raise problem
     return pack
+
+
+def rule_problems(rule: Rule, known: Mapping[str, Rule]) -> Iterator[InputRefused]:
+    """Everything for which loading refuses the rule."""
+    if unknown := [*rule.unknown_reads(), *(other for other in rule.mistaken_for if other not in known)]:
+        yield InputRefused(f"rule {rule.id} names {', '.join(unknown)}, which does not exist")
+    unusable = list(_unusable_patterns(rule.match, rule.unless, rule.cleared_by, rule.planned_by))
+    yield from unusable
+    if not unusable:
+        yield from _sample_problems(rule)
+        yield from _unshown_wordings(rule, rule.match, rule.wordings, rule.samples.fires)
+        yield from _unshown_wordings(rule, rule.cleared_by, rule.clearing, rule.samples.clears)
+        yield from _unshown_wordings(rule, rule.planned_by, rule.planning, rule.samples.plans)
+
+
+def suppression_problems(suppression: Suppression, known: Mapping[str, Rule]) -> Iterator[InputRefused]:
+    if unknown := [rule for rule in suppression.rules if rule not in known]:
+        yield InputRefused(f"suppression {suppression.id} names {', '.join(unknown)}, which does not exist")
+    if unusable := list(_unusable_patterns((suppression.context,))):
+        yield from unusable
+        return
+    for line in suppression.samples.suppressed:
+        if not suppression.explained.match(line.encode()):
+            yield InputRefused(f"suppression {suppression.id} does not cover {line!r}")
+    for line in suppression.samples.kept:
+        if suppression.explained.match(line.encode()):
+            yield InputRefused(f"suppression {suppression.id} covers a line it must keep: {line!r}")
+
+
+def shared_names(rules: tuple[Rule, ...]) -> Iterator[InputRefused]:
+    seen: dict[str, str] = {}
+    for rule in rules:
+        if rule.name in seen:
+            yield InputRefused(f"rules {seen[rule.name]} and {rule.id} share the name {rule.name!r}")
+        seen[rule.name] = rule.id
 
 
 def _switched_on(items: Mapping[str, _Item]) -> tuple[_Item, ...]:
     return tuple(items[key] for key in sorted(items) if items[key].status is not Status.OFF)
 
 
-def _read_folder(folder: Traversable) -> tuple[dict[str, Rule], dict[str, Suppression]]:
-    rules: dict[str, Rule] = {}
-    suppressions: dict[str, Suppression] = {}
+def _read_folder(folder: Traversable, contents: Contents) -> None:
     for area, file in _rule_files(folder):
-        if area == SUPPRESSIONS:
-            suppression = _read(file, Suppression, expected_id=_stem(file))
-            suppressions[suppression.id] = suppression
-        else:
-            rule = _read(file, Rule, expected_id=f"{area}.{_stem(file)}" if area else None)
-            rules[rule.id] = rule
-    return rules, suppressions
+        _read_file(area, file, contents)
+
+
+def _read_file(area: str, file: Traversable, contents: Contents) -> None:
+    name = f"{area}/{file.name}" if area else file.name
+    if not area and _stem(file) == PATCHES:
+        if (patches := _read(file, name, Patches, contents)) is not None:
+            contents.patches.append(patches)
+    elif area == SUPPRESSIONS:
+        _keep(_read(file, name, Suppression, contents), contents.suppressions, _stem(file), name, contents)
+    else:
+        expected = f"{area}.{_stem(file)}" if area else None
+        _keep(_read(file, name, Rule, contents), contents.rules, expected, name, contents)
 
 
 def _rule_files(folder: Traversable) -> Iterator[tuple[str, Traversable]]:
@@ -94,80 +192,93 @@ def _stem(file: Traversable) -> str:
     return file.name.rsplit(".", 1)[0]
 
 
-def _read(file: Traversable, kind: type[_Item], *, expected_id: str | None) -> _Item:
+def _read(file: Traversable, name: str, kind: type[_Data], contents: Contents) -> _Data | None:
     try:
-        item = kind.model_validate(yaml.load(file.read_text("utf-8"), Loader=_Loader))
+        content = yaml.load(file.read_text("utf-8"), Loader=_Loader)
+        # A file of patches that holds comments alone patches nothing.
+        return kind.model_validate({} if content is None and kind is Patches else content)
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-        raise InputRefused(f"{file.name} cannot be read: {error}", hint="a rule file is YAML in UTF-8") from error
+        contents.problems.append(InputRefused(f"{name} cannot be read: {error}", hint="a rule file is YAML in UTF-8"))
     except ValidationError as error:
-        raise InputRefused(f"{file.name}: {_first_problem(error)}", hint="docs/rules.md shows every field") from error
+        contents.problems.extend(_schema_problems(name, error))
+    return None
+
+
+def _keep(item: _Item | None, items: dict[str, _Item], expected_id: str | None, name: str, contents: Contents) -> None:
+    if item is None:
+        return
     if expected_id is not None and item.id != expected_id:
-        raise InputRefused(
-            f"{file.name}: its id is {item.id!r}", hint=f"the path says {expected_id!r}; make them agree"
-        )
-    return item
+        hint = f"the path says {expected_id!r}; make them agree"
+        contents.problems.append(InputRefused(f"{name}: its id is {item.id!r}", hint=hint))
+    elif item.id in items:
+        contents.problems.append(InputRefused(f"{name}: another file has the id {item.id!r} too"))
+    else:
+        items[item.id] = item
 
 
-def _first_problem(error: ValidationError) -> str:
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"]) or "the file"
-    return f"{place}: {first['msg']}"
+def _patch(
+    items: dict[str, _Item], key: str, fields: Mapping[str, object], kind: type[_Item], problems: list[InputRefused]
+) -> None:
+    what = kind.__name__.lower()
+    if key not in items:
+        problems.append(InputRefused(f"{PATCHES}.yaml: there is no {what} {key!r}", hint="patches change what exists"))
+        return
+    changeable = [name for name in kind.model_fields if name != "id"]
+    if unknown := [name for name in fields if name not in changeable]:
+        hint = f"it can change {', '.join(changeable)}"
+        problems.append(InputRefused(f"{PATCHES}.yaml: {key}: a patch cannot change {', '.join(unknown)}", hint=hint))
+        return
+    try:
+        items[key] = kind.model_validate({**items[key].model_dump(mode="json", by_alias=True), **fields})
+    except ValidationError as error:
+        problems.extend(_schema_problems(f"{PATCHES}.yaml: {key}", error))
 
 
-def _check_rule(rule: Rule, known: Mapping[str, Rule]) -> None:
-    if unknown := [*rule.unknown_reads(), *(other for other in rule.mistaken_for if other not in known)]:
-        raise InputRefused(f"rule {rule.id} names {', '.join(unknown)}, which does not exist")
+def _schema_problems(name: str, error: ValidationError) -> Iterator[InputRefused]:
+    for problem in error.errors():
+        place = ".".join(str(part) for part in problem["loc"]) or "the file"
+        yield InputRefused(f"{name}: {place}: {problem['msg']}", hint="docs/rules.md shows every field")
+
+
+def _unusable_patterns(*groups: tuple[str, ...]) -> Iterator[InputRefused]:
+    for pattern in (pattern for group in groups for pattern in group):
+        try:
+            Wordings([pattern])
+        except InputRefused as error:
+            yield error
+
+
+def _sample_problems(rule: Rule) -> Iterator[InputRefused]:
     for sample in rule.samples.fires:
         if not rule.fires_on(*placed(sample, rule)):
-            raise InputRefused(
+            yield InputRefused(
                 f"rule {rule.id} stays quiet on a line that must fire: {_text(sample)!r}: {_why(rule, sample)}"
             )
     for sample in rule.samples.quiet:
         if rule.fires_on(*placed(sample, rule)):
-            raise InputRefused(f"rule {rule.id} fires on a line that must stay quiet: {_text(sample)!r}")
-    _check_wordings(rule, rule.match, rule.patterns, rule.samples.fires)
-    _check_wordings(rule, rule.cleared_by, rule.clearing, rule.samples.clears)
-    _check_wordings(rule, rule.planned_by, rule.planning, rule.samples.plans)
+            yield InputRefused(f"rule {rule.id} fires on a line that must stay quiet: {_text(sample)!r}")
 
 
-def _check_wordings(
-    rule: Rule, sources: tuple[str, ...], patterns: tuple[LinePattern, ...], samples: tuple[Sample, ...]
-) -> None:
+def _unshown_wordings(
+    rule: Rule, sources: tuple[str, ...], wordings: Wordings, samples: tuple[Sample, ...]
+) -> Iterator[InputRefused]:
     """Each wording has a sample that shows it, in a file and from a component that the rule reads."""
     shown = [placed(sample, rule) for sample in samples]
     lines = [line for line, path, role in shown if rule.reads_file(path, role) and rule.owns(line, path, role)]
-    for source, pattern in zip(sources, patterns, strict=True):
-        if not any(pattern.search(line) for line in lines):
-            raise InputRefused(f"rule {rule.id}: no sample shows the wording {source!r}", hint="add one under samples")
+    seen = {position for line in lines for position in wordings.which(line)}
+    for position, source in enumerate(sources):
+        if position not in seen:
+            yield InputRefused(f"rule {rule.id}: no sample shows the wording {source!r}", hint="add one under samples")
 
 
 def _why(rule: Rule, sample: Sample) -> str:
     line, path, role = placed(sample, rule)
     if not rule.reads_file(path, role):
         return f"it does not read {path}"
-    if not any(pattern.search(line) for pattern in rule.patterns):
+    if not rule.wordings.match(line):
         return "no pattern matches"
     return "the line is another component's, or `unless` takes it out"
 
 
 def _text(sample: Sample) -> str:
     return sample if isinstance(sample, str) else sample.line
-
-
-def _check_suppression(suppression: Suppression, known: Mapping[str, Rule]) -> None:
-    if unknown := [rule for rule in suppression.rules if rule not in known]:
-        raise InputRefused(f"suppression {suppression.id} names {', '.join(unknown)}, which does not exist")
-    for line in suppression.samples.suppressed:
-        if suppression.pattern.search(line.encode()) is None:
-            raise InputRefused(f"suppression {suppression.id} does not cover {line!r}")
-    for line in suppression.samples.kept:
-        if suppression.pattern.search(line.encode()) is not None:
-            raise InputRefused(f"suppression {suppression.id} covers a line it must keep: {line!r}")
-
-
-def _refuse_shared_names(rules: tuple[Rule, ...]) -> None:
-    seen: dict[str, str] = {}
-    for rule in rules:
-        if rule.name in seen:
-            raise InputRefused(f"rules {seen[rule.name]} and {rule.id} share the name {rule.name!r}")
-        seen[rule.name] = rule.id

@@ -5,8 +5,7 @@ exactly the lines RE2 would: nothing may match a line feed, and `$` also stands 
 """
 
 import re
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Iterator, Sequence
 
 import re2
 
@@ -27,24 +26,40 @@ _REFUSED_ESCAPES = {
 }
 
 
-class LinePattern(Protocol):
-    """What we use of a compiled RE2 pattern."""
+class Wordings:
+    """Several patterns asked at once: one call to RE2 however many there are."""
 
-    def search(self, text: bytes) -> object | None: ...
+    def __init__(self, patterns: Sequence[str]) -> None:
+        """Raises InputRefused saying why a pattern cannot be used."""
+        self._set = re2.Set.SearchSet(byte_options()) if patterns else None
+        for pattern in patterns:
+            _refuse_unusable(pattern)
+            if self._set is not None:
+                _add(self._set, pattern)
+        if self._set is not None:
+            self._set.Compile()
+        if empty := self.which(b""):
+            raise InputRefused(
+                f"pattern {patterns[min(empty)]!r} matches the empty line", hint="anchor it on fixed text"
+            )
+
+    def match(self, line: bytes) -> bool:
+        return self._set is not None and bool(self._set.Match(line))
+
+    def which(self, line: bytes) -> frozenset[int]:
+        """Positions of the patterns that match."""
+        return frozenset(self._set.Match(line) or ()) if self._set is not None else frozenset()
 
 
-def compile_line_pattern(pattern: str) -> LinePattern:
-    """Raises InputRefused saying why the pattern cannot be used."""
-    _refuse_unusable(pattern)
+def _add(patterns: re2.Set, pattern: str) -> None:
     try:
-        compiled = re2.compile(pattern.encode("ascii"), byte_options())
+        # A set does not say what is wrong with a pattern.
+        re2.compile(pattern.encode("ascii"), byte_options())
+        patterns.Add(pattern.encode("ascii"))
     except re2.error as error:
         detail: object = error.args[0] if error.args else error
         text = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
         raise InputRefused(f"pattern {pattern!r}: {text}", hint="patterns are RE2: no look-around") from error
-    if compiled.search(b"") is not None:
-        raise InputRefused(f"pattern {pattern!r} matches the empty line", hint="anchor it on fixed text")
-    return compiled
 
 
 def block_form(pattern: str) -> str:

@@ -19,7 +19,7 @@ from affidavit.bundle.layout import (
     role_of,
 )
 from affidavit.evidence.severity import Severity
-from affidavit.rules.patterns import LinePattern, compile_line_pattern
+from affidavit.rules.patterns import Wordings
 
 Sentence = Annotated[str, Field(min_length=8, max_length=300)]
 Texts = tuple[Annotated[str, Field(min_length=1)], ...]
@@ -96,14 +96,13 @@ class Rule(_Data):
         is_ours = role.kind is Kind.LOG and any(component in self.reads for component in role.holds)
         return is_ours or self._reads_all_of(path, role)
 
-    def judges_lines_of(self, path: str, role: FileRole) -> bool:
-        """Whether a hit in this file still depends on the line: on who wrote it, or on `unless`."""
-        whole = self._reads_all_of(path, role) or all(component in self.reads for component in role.holds)
-        return bool(self.unless) or not whole
+    def owns_all_of(self, path: str, role: FileRole) -> bool:
+        """Whether every line of the file is the rule's to read, whoever wrote it."""
+        return self._reads_all_of(path, role) or all(component in self.reads for component in role.holds)
 
     def accepts(self, line: bytes, path: str, role: FileRole) -> bool:
         """For a line that matches: is it really this rule's?"""
-        return self.owns(line, path, role) and not any(pattern.search(line) for pattern in self.exceptions)
+        return self.owns(line, path, role) and not self.exceptions.match(line)
 
     def owns(self, line: bytes, path: str, role: FileRole) -> bool:
         """Whether a component that the rule reads wrote the line."""
@@ -111,7 +110,7 @@ class Rule(_Data):
 
     def fires_on(self, line: bytes, path: str, role: FileRole) -> bool:
         """The whole meaning of the rule on one line, by RE2 alone."""
-        if not self.reads_file(path, role) or not any(pattern.search(line) for pattern in self.patterns):
+        if not self.reads_file(path, role) or not self.wordings.match(line):
             return False
         return self.accepts(line, path, role)
 
@@ -121,20 +120,20 @@ class Rule(_Data):
         return any(pattern.fullmatch(path) for pattern in self.globs)
 
     @cached_property
-    def patterns(self) -> tuple[LinePattern, ...]:
-        return tuple(compile_line_pattern(pattern) for pattern in self.match)
+    def wordings(self) -> Wordings:
+        return Wordings(self.match)
 
     @cached_property
-    def exceptions(self) -> tuple[LinePattern, ...]:
-        return tuple(compile_line_pattern(pattern) for pattern in self.unless)
+    def exceptions(self) -> Wordings:
+        return Wordings(self.unless)
 
     @cached_property
-    def clearing(self) -> tuple[LinePattern, ...]:
-        return tuple(compile_line_pattern(pattern) for pattern in self.cleared_by)
+    def clearing(self) -> Wordings:
+        return Wordings(self.cleared_by)
 
     @cached_property
-    def planning(self) -> tuple[LinePattern, ...]:
-        return tuple(compile_line_pattern(pattern) for pattern in self.planned_by)
+    def planning(self) -> Wordings:
+        return Wordings(self.planned_by)
 
     @cached_property
     def globs(self) -> tuple[re.Pattern[str], ...]:
@@ -160,8 +159,8 @@ class Suppression(_Data):
     samples: SuppressionSamples
 
     @cached_property
-    def pattern(self) -> LinePattern:
-        return compile_line_pattern(self.context)
+    def explained(self) -> Wordings:
+        return Wordings([self.context])
 
 
 def placed(sample: Sample, rule: Rule) -> tuple[bytes, str, FileRole]:

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.bundles import analyze_files
+from tests.support.packs import a_pack, a_rule
 
 from affidavit.evidence.finding import Finding, State
 from affidavit.evidence.severity import Severity
 from affidavit.index.clock import UNKNOWN
 from affidavit.index.episodes import most_within, soon_after, spans
 from affidavit.index.timestamps import SECOND
-from tests.support.bundles import analyze_files
-from tests.support.packs import a_pack, a_rule
 
 COLLECTED = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
 START = a_rule("t.started", "daemon started", severity="info", marks_start=True)

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.support.bundles import NAME, analyze_at, analyze_files, file_member, make_tar
+from tests.support.packs import a_pack, a_rule
 
 from affidavit.bundle.manifest import FileStatus
 from affidavit.errors import InputRefused, InvariantBroken
@@ -15,8 +17,6 @@ from affidavit.index.record import FindingsIndex, index_from_json, index_to_json
 from affidavit.index.slots import RuleSlots
 from affidavit.index.view import Window, view
 from affidavit.rules.pack import RulePack
-from tests.support.bundles import NAME, analyze_at, analyze_files, file_member, make_tar
-from tests.support.packs import a_pack, a_rule
 
 OOM = a_pack(
     a_rule("kernel.oom", "invoked oom-killer", reads=["kernel"], severity="critical", signal="memory.oom"),

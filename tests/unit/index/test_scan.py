@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.support.bundles import analyze_files
+from tests.support.packs import a_pack, a_rule, a_suppression
 
 from affidavit.evidence.citation import check
 from affidavit.index.crew import scan_files
 from affidavit.index.scan import BLOCK, FileScan, ScannedFile
 from affidavit.index.slots import RuleSlots
-from tests.support.bundles import analyze_files
-from tests.support.packs import a_pack, a_rule, a_suppression
 
 PACK = a_pack(
     a_rule("test.kaput", "KAPUT"),
@@ -57,9 +57,7 @@ def reference(content: bytes) -> dict[str, list[tuple[int, int, int]]]:
     for number, raw in enumerate(lines, 1):
         line = raw.removesuffix(b"\r") if number < len(lines) or raw.endswith(b"\r") else raw
         for rule in PACK.rules:
-            if any(pattern.search(line) for pattern in rule.patterns) and not any(
-                pattern.search(line) for pattern in rule.exceptions
-            ):
+            if rule.wordings.match(line) and not rule.exceptions.match(line):
                 found.setdefault(rule.id, []).append((number, start, start + len(line)))
         start += len(raw) + 1
     return found

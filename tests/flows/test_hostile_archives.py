@@ -1,0 +1,199 @@
+"""Whatever an archive does, nothing outside the output changes, memory stays small, and what was lost is told.
+
+Each archive is analyzed by the real command, in a process of its own, in a folder with something to lose around it.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.hostile import ARCHIVES, PROBE, Hostile
+
+from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.verify import run_verify
+
+MEMORY_MB = 256
+PATIENCE = 20
+# Alone on a machine every archive takes less than this; a loaded machine only gets a remark.
+SLOW = 5.0
+
+# A process's peak counts from before it became our command, so it is started by something small.
+LAUNCHER = """
+import json, os, sys, time
+report, *command = sys.argv[1:]
+started = time.monotonic()
+_, status, used = os.wait4(os.posix_spawn(command[0], command, os.environ), 0)
+with open(report, "w") as file:
+    json.dump({"code": os.waitstatus_to_exitcode(status), "kib": used.ru_maxrss, "s": time.monotonic() - started}, file)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+    megabytes: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A folder tree of its own: the archive, a working folder inside other folders, and things that must stay."""
+
+    root: Path
+
+    @classmethod
+    def build(cls, root: Path) -> "Cell":
+        for folder in ("around/here", "home", "tmp", "measured"):
+            (root / folder).mkdir(parents=True)
+        for place in ("sentinel", "around/sentinel", "around/here/sentinel", "home/sentinel", "around/x.log"):
+            (root / place).write_text(f"I am {place}\n")
+        return cls(root)
+
+    @property
+    def out(self) -> Path:
+        return self.root / "around" / "here" / "out"
+
+    def archive(self, hostile: Hostile) -> Path:
+        path = self.root / "around" / f"{hostile.name}.{hostile.form}"
+        path.write_bytes(hostile.build())
+        return path
+
+    def run(self, *arguments: str | Path) -> Ran:
+        report = self.root / "measured" / "report.json"
+        command = [sys.executable, "-m", "affidavit", *map(str, arguments)]
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", LAUNCHER, str(report), *command],
+            capture_output=True,
+            cwd=self.root / "around" / "here",
+            env={**os.environ, "TMPDIR": str(self.root / "tmp"), "HOME": str(self.root / "home")},
+            timeout=PATIENCE,
+            check=False,
+        )
+        used = json.loads(report.read_text())
+        report.unlink()
+        return Ran(
+            code=used["code"],
+            out=done.stdout.decode(),
+            err=done.stderr.decode(),
+            megabytes=used["kib"] / 1024,
+            seconds=used["s"],
+        )
+
+    def snapshot(self) -> dict[str, tuple[int, int, bytes]]:
+        """Everything but the output: kind and permissions, time of change, content."""
+        seen: dict[str, tuple[int, int, bytes]] = {}
+        for path in [self.root, *self.root.rglob("*")]:
+            if path != self.out and self.out not in path.parents and path.parent.name != "measured":
+                status = path.lstat()
+                content = path.read_bytes() if path.is_file() else b""
+                # The time of a folder changes when the output or a working folder comes and goes.
+                changed = status.st_mtime_ns if path.is_file() else 0
+                seen[str(path.relative_to(self.root))] = (status.st_mode, changed, content)
+        return seen
+
+
+@pytest.fixture(scope="module")
+def seconds() -> Iterator[dict[str, float]]:
+    taken: dict[str, float] = {}
+    yield taken
+    slowest = sorted(taken.items(), key=lambda item: -item[1])[:5]
+    print("\nslowest archives: " + ", ".join(f"{name} {time:.1f} s" for name, time in slowest))
+    print("".join(f"\n{name} took longer than {SLOW} s" for name, time in slowest if time > SLOW))
+
+
+@pytest.fixture
+def cell(tmp_path: Path) -> Cell:
+    return Cell.build(tmp_path / "cell")
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_a_hostile_archive_is_analyzed_as_far_as_it_goes_and_harms_nothing(
+    name: str, cell: Cell, seconds: dict[str, float]
+) -> None:
+    hostile = ARCHIVES[name]
+    archive = cell.archive(hostile)
+    before = cell.snapshot()
+
+    ran = cell.run("analyze", archive, "--out", cell.out)
+
+    seconds[name] = ran.seconds
+    assert cell.snapshot() == before
+    assert not Path("/", PROBE).exists()
+    assert "Traceback" not in ran.err
+    assert ran.megabytes < MEMORY_MB
+    assert is_plain_text(ran.out) and is_plain_text(ran.err)
+    if hostile.is_refused:
+        assert_refused(hostile, ran, cell.out)
+        return
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert_accounted_for(hostile, cell.out, ran.out)
+    assert run_verify(cell.out / "findings_index.json", str(archive), no_color=True, is_quiet=True) is Exit.DONE
+
+
+@pytest.mark.parametrize("name", [name for name, hostile in ARCHIVES.items() if hostile.bad][::4])
+def test_files_kept_of_a_hostile_archive_are_plain_and_inside_the_output(name: str, cell: Cell) -> None:
+    archive = cell.archive(ARCHIVES[name])
+    before = cell.snapshot()
+    ran = cell.run("analyze", archive, "--out", cell.out, "--extract", "--quiet")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert cell.snapshot() == before
+    root = cell.out / "extracted"
+    kept = [path for path in root.rglob("*") if path.is_symlink() or not path.is_dir()]
+    assert all(path.is_file() and not path.is_symlink() and path.stat().st_nlink == 1 for path in kept)
+    stored = [entry["key"] for entry in manifest_of(cell.out)["expected_files"] if entry["sha256"]]
+    assert sorted(str(path.relative_to(root)) for path in kept) == sorted(key.split("/", 2)[2] for key in stored)
+
+
+def test_there_are_enough_hostile_archives() -> None:
+    assert len(ARCHIVES) >= 100
+
+
+def assert_refused(hostile: Hostile, ran: Ran, out: Path) -> None:
+    message, hint = ran.err.splitlines()
+    assert ran.code in (Exit.REFUSED, Exit.UNAVAILABLE)
+    assert message.startswith("affidavit: ") and hostile.says in message
+    assert hint.startswith("  ") and len(hint) > 10
+    assert not any(out.iterdir())
+
+
+def assert_accounted_for(hostile: Hostile, out: Path, report: str) -> None:
+    manifest = manifest_of(out)
+    index = json.loads((out / "findings_index.json").read_text())
+    files = {entry["relative_path"]: entry for entry in manifest["expected_files"]}
+    assert len(files) == len(manifest["expected_files"]), "two files have one path"
+    for bad in hostile.bad:
+        entry = next(files[path] for path in files if path.startswith(bad))
+        assert entry["status"] in ("failed", "skipped") and entry["reason"]
+    told = [f"{path}: {entry['reason']}" for path, entry in files.items() if "reason" in entry]
+    told += manifest["problems"]
+    assert any(hostile.says in line for line in (told or files))
+    assert bool(told) is not hostile.is_lossless
+    for good in hostile.good:
+        assert (files[good]["status"], files[good]["size_bytes"] > 0) == ("extracted", True)
+        assert good in {finding["evidence"]["source_file"] for finding in index["findings"]}
+    assert_coverage_tells(index, report, told)
+
+
+def assert_coverage_tells(index: dict[str, Any], report: str, told: list[str]) -> None:
+    coverage = index["coverage"]
+    lost = [skipped["file"] for skipped in coverage["skipped_files"] if skipped["reason"] == "unreadable"]
+    assert bool(lost) == bool(told)
+    assert (coverage["coverage_pct"] < 100) or not told
+    assert all(line in index["gaps"] for line in told)
+    assert all(file in report for file in lost)
+
+
+def manifest_of(out: Path) -> dict[str, Any]:
+    return json.loads((out / "manifest.json").read_text())
+
+
+def is_plain_text(text: str) -> bool:
+    return all(char.isprintable() or char == "\n" for char in text)
