@@ -39,7 +39,11 @@ def test_a_report_leads_with_the_worst_and_ends_with_what_was_not_looked_at(bund
 def test_out_writes_manifest_and_index_that_verify(bundle: Path, tmp_path: Path) -> None:
     assert affidavit("analyze", bundle, "--out", tmp_path / "out", "--quiet").returncode == 0
     manifest, index = results(tmp_path / "out")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["findings_index.json", "manifest.json"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "findings_index.json",
+        "manifest.json",
+        "report.html",
+    ]
     assert manifest["version"] == index["version"] == "2.0"
     assert manifest["source_archive"] == bundle.name
     assert manifest["total_files"] == len(manifest["expected_files"]) == index["coverage"]["total_files"]

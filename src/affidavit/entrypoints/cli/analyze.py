@@ -12,6 +12,7 @@ from affidavit.bundle.opening import save_stream
 from affidavit.bundle.workspace import prepare_output, publish, publish_folder, workspace
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.cli.progress import progress_line
+from affidavit.entrypoints.report.html import render_html
 from affidavit.entrypoints.report.markdown import render_markdown
 from affidavit.entrypoints.report.screen import make_console
 from affidavit.entrypoints.report.terminal import print_report
@@ -20,10 +21,12 @@ from affidavit.evidence.severity import Severity
 from affidavit.index.record import FindingsIndex, index_to_json
 from affidavit.index.view import View, Window, view
 from affidavit.investigation import EXTRACTED, Analysis, analyze
+from affidavit.nodes.correlate import correlate
 from affidavit.rules.pack import RulePack, load_pack
 
 MANIFEST = "manifest.json"
 INDEX = "findings_index.json"
+REPORT = "report.html"
 _BEFORE = re.compile(r"(\d+)([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -60,9 +63,11 @@ def run_analyze(options: AnalyzeOptions) -> Exit:
                 workers=options.workers or os.cpu_count() or 1,
                 name="standard input" if options.bundle == "-" else None,
             )
+        shown = view(analysis.index, least=options.least, window=_window(options, analysis.index))
         if options.out is not None:
-            _write(analysis, options.out, folder if options.is_extracting else None)
-    shown = view(analysis.index, least=options.least, window=_window(options, analysis.index))
+            # While the files are there: the page quotes the lines around each finding.
+            page = render_html(shown, analysis, pack, correlate(shown.index))
+            write_results(analysis, options.out, page, folder if options.is_extracting else None)
     _present(shown, analysis, pack, options)
     return _verdict(shown, options.fail_on)
 
@@ -83,12 +88,19 @@ def _bundle_path(bundle: str, folder: Path) -> Path:
     return save_stream(sys.stdin.buffer, folder / "standard-input")
 
 
-def _write(analysis: Analysis, out: Path, kept: Path | None) -> None:
-    """The index last: where it is, everything it speaks of is too."""
+def write_results(analysis: Analysis, out: Path, page: str, kept: Path | None) -> None:
+    """The index last: where it is, everything it speaks of is too. `kept` holds files to keep as well."""
     _refuse_other_bundle(analysis, out)
     if kept is not None:
         publish_folder(kept / EXTRACTED, out / EXTRACTED)
-    publish(out, {MANIFEST: manifest_to_json(analysis.manifest), INDEX: index_to_json(analysis.index)})
+    publish(
+        out,
+        {
+            MANIFEST: manifest_to_json(analysis.manifest),
+            REPORT: page.encode(),
+            INDEX: index_to_json(analysis.index),
+        },
+    )
 
 
 def _refuse_other_bundle(analysis: Analysis, out: Path) -> None:
@@ -137,7 +149,7 @@ def _present(shown: View, analysis: Analysis, pack: RulePack, options: AnalyzeOp
         console = make_console(no_color=options.no_color)
         print_report(console, shown, analysis.manifest, pack, is_quiet=options.is_quiet)
         if options.out is not None and not options.is_quiet:
-            console.print(f"Written: {options.out / MANIFEST}, {options.out / INDEX}")
+            console.print(f"Written to {options.out}: {MANIFEST}, {INDEX}, {REPORT}")
 
 
 def _verdict(shown: View, fail_on: Severity | None) -> Exit:

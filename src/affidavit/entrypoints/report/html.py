@@ -1,0 +1,55 @@
+"""The report as one HTML file that needs nothing else: no network, no library, no server.
+
+Log text is hostile. It enters the page once, as JSON whose markup characters are escaped, and the script shows it as
+text only. A browser without script gets a plain list.
+"""
+
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+from string import Template
+
+from affidavit.entrypoints.report.content import counts_line, place, when
+from affidavit.entrypoints.report.page.data import page_data
+from affidavit.entrypoints.report.page.island import Allowance, encoded, shown
+from affidavit.index.view import View
+from affidavit.investigation import Analysis
+from affidavit.nodes.correlate import Correlation
+from affidavit.rules.pack import RulePack
+
+# Mail and ticket systems take 5 MB, and a browser opens it at once.
+PAGE_BYTES = 4_900_000
+_PLAIN_LIST = 250_000
+
+
+def render_html(view: View, analysis: Analysis, pack: RulePack, correlation: Correlation) -> str:
+    """Reads the lines around the evidence, so the files of `analysis.bundle` must still be there."""
+    template, style, script = (_page_file(name) for name in ("template.html", "report.css", "report.js"))
+    plain = _plain_list(view)
+    title = escape(shown(f"{view.index.instance_id}: {counts_line(view.index.summary)}"))
+    fixed = sum(len(part.encode()) for part in (template, style, script, plain, title))
+    data = page_data(view, analysis, pack, correlation, Allowance(PAGE_BYTES - fixed))
+    return Template(template).substitute(title=title, style=style, script=script, data=encoded(data), plain=plain)
+
+
+def _page_file(name: str) -> str:
+    return files("affidavit.entrypoints.report.page").joinpath(name).read_text("utf-8")
+
+
+def _plain_list(view: View) -> str:
+    """For a browser without script: every finding in a line, as far as the page has room."""
+    left, items = _PLAIN_LIST, list[str]()
+    for item in _plain_items(view):
+        left -= len(item.encode())
+        if left < 0:
+            break
+        items.append(item)
+    rest = len(view.index.findings) - len(items)
+    more = f"<p>{rest} more findings are in the page's data and need script to be shown.</p>" if rest else ""
+    return f"<ol>\n{''.join(items)}</ol>\n{more}"
+
+
+def _plain_items(view: View) -> Iterator[str]:
+    for finding in view.index.findings:
+        named = f"{finding.finding_id} {finding.severity.value}: {finding.pattern}, {finding.count}×, {when(finding)}"
+        yield f"<li>{escape(shown(named))} <code>{escape(shown(place(finding)))}</code></li>\n"

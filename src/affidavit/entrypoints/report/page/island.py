@@ -1,0 +1,55 @@
+"""Data on its way into the page: harmless text, JSON that cannot leave its script element, and a limit in bytes."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, cast
+
+from affidavit.entrypoints.report.screen import harmless
+
+# `<` alone would close the element; the rest costs little and leaves nothing to think about.
+_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+
+
+def encoded(value: Any) -> str:
+    """JSON for a script element, every text in it made harmless."""
+    return json.dumps(_harmless(value), ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)
+
+
+def shown(text: str) -> str:
+    return text if text.isprintable() else harmless(text)
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, dict):
+        items = cast(dict[str, Any], value).items()
+        return {shown(key): _harmless(entry) for key, entry in items}
+    if isinstance(value, list | tuple):
+        return [_harmless(entry) for entry in cast(Iterable[Any], value)]
+    return value
+
+
+class Allowance:
+    """Bytes the page may still grow by. What matters most asks first; whoever is refused says so in the page."""
+
+    def __init__(self, size: int) -> None:
+        self.left = size
+
+    def take(self, value: Any) -> bool:
+        cost = len(encoded(value).encode()) + 1
+        if cost > self.left:
+            return False
+        self.left -= cost
+        return True
+
+    def fit(self, values: Iterable[Any], *, at_most: int) -> list[Any]:
+        """The first of `values`, as many as go into `at_most` bytes."""
+        part = Allowance(min(at_most, self.left))
+        before, kept = part.left, list[Any]()
+        for value in values:
+            if not part.take(value):
+                break
+            kept.append(value)
+        self.left -= before - part.left
+        return kept
