@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import groupby
 
 from affidavit.evidence.coverage import Coverage
-from affidavit.evidence.finding import Finding, Suppressed
+from affidavit.evidence.finding import Finding, State, Suppressed
 from affidavit.evidence.severity import Severity
 from affidavit.index.record import FindingsIndex, Summary
 from affidavit.index.view import View
@@ -68,12 +68,23 @@ def place(finding: Finding) -> str:
     return f"{finding.evidence.source_file}:{lines.start if lines is not None else '?'}"
 
 
-def confirmation_line(finding: Finding) -> str:
-    if finding.confirmation is None:
+def notes(finding: Finding) -> list[str]:
+    """What bears on how seriously to take it: whether it is over, who confirms it, why its level was changed."""
+    lines = [state_line(finding)]
+    if finding.confirmation is not None and finding.confirmation.confirmed:
+        lines.append(f"Confirmed by independent sources: {', '.join(finding.confirmation.sources)}.")
+    lines.append(finding.severity_note or "")
+    return [line for line in lines if line]
+
+
+def state_line(finding: Finding) -> str:
+    if not finding.episodes:
         return ""
-    if finding.confirmation.confirmed:
-        return f"Confirmed by independent sources: {', '.join(finding.confirmation.sources)}."
-    return finding.severity_note or ""
+    last, times = finding.episodes[-1], len(finding.episodes)
+    often = f"{times} episodes, the last " if times > 1 else ""
+    if finding.state is State.RECOVERED:
+        return f"Recovered: {often}{moment(last.start)} → {moment(last.end)}, cleared {moment(last.cleared_at)}."
+    return f"Still open: {often}since {moment(last.start)}, no line says that it is over."
 
 
 def coverage_lines(coverage: Coverage) -> list[str]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from affidavit.bundle.manifest import Manifest
 from affidavit.entrypoints.report.content import (
     Trouble,
-    confirmation_line,
     counts_line,
     coverage_lines,
     health_warning,
     left_out_lines,
     moment,
+    notes,
     place,
     span_of,
     suppressed_lines,
@@ -61,7 +61,7 @@ def _trouble_lines(trouble: Trouble) -> Iterator[str]:
     yield ""
     yield f"{code(place(lead))}"
     yield from fenced(lead.evidence.excerpt)
-    if note := confirmation_line(lead):
+    for note in notes(lead):
         yield f"*{plain(note)}*"
         yield ""
     yield from (f"{number}. {plain(step)}" for number, step in enumerate(trouble.rule.first_steps, 1))

@@ -6,12 +6,12 @@ from rich.text import Text
 from affidavit.bundle.manifest import Manifest
 from affidavit.entrypoints.report.content import (
     Trouble,
-    confirmation_line,
     counts_line,
     coverage_lines,
     health_warning,
     left_out_lines,
     moment,
+    notes,
     place,
     span_of,
     suppressed_lines,
@@ -68,7 +68,7 @@ def _print_trouble(console: Console, trouble: Trouble, *, is_quiet: bool) -> Non
     if is_quiet:
         return
     console.print(text(f"  {trouble.rule.means}"))
-    if note := confirmation_line(lead):
+    for note in notes(lead):
         console.print(text(f"  {note}", "italic"))
     console.print(text(f"  Next: {trouble.rule.first_steps[0]}", "green"))
     for other in trouble.others[:_OTHER_PLACES]:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from affidavit.bundle.stored import StoredBundle
-from affidavit.entrypoints.report.content import confirmation_line, health_warning, left_out_lines
+from affidavit.entrypoints.report.content import health_warning, left_out_lines, notes
 from affidavit.entrypoints.report.page.context import Context, Line, context_of, is_longer_than_excerpt
 from affidavit.entrypoints.report.page.island import Allowance
 from affidavit.entrypoints.report.page.verdicts import Verdict, component_verdicts
@@ -140,8 +140,8 @@ def _row(finding: Finding, rule: int, component: int, file: int, note: int) -> l
 
 
 def _note(finding: Finding) -> str:
-    notes = (confirmation_line(finding), finding.baseline_note or "")
-    return " ".join(note for note in notes if note)
+    lines = (*notes(finding), finding.baseline_note or "")
+    return " ".join(note for note in lines if note)
 
 
 def _excerpts(findings: Iterable[Finding], bundle: StoredBundle) -> Iterator[list[Any]]:
