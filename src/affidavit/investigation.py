@@ -20,7 +20,7 @@ from affidavit.index.assemble import assemble_index
 from affidavit.index.crew import Crew
 from affidavit.index.record import FindingsIndex
 from affidavit.index.slots import RuleSlots
-from affidavit.rules.pack import RulePack
+from affidavit.knowledge import Knowledge
 
 EXTRACTED = "extracted"
 
@@ -43,7 +43,7 @@ class VerifiedFinding:
 def analyze(
     path: Path,
     *,
-    pack: RulePack,
+    knowledge: Knowledge,
     workspace: Path,
     progress: Progress,
     workers: int,
@@ -53,14 +53,14 @@ def analyze(
     """Unpack, scan and index a bundle. `workspace` is an empty folder of ours; it receives the files."""
     started = time.monotonic()
     limits = limits or Limits()
-    slots = RuleSlots(pack)
+    slots = RuleSlots(knowledge.pack)
     with open_bundle(path, limits=limits, name=name) as opened, Crew(slots, workers - 1) as crew:
         digests = FileDigests(opened.archive) if opened.archive is not None else None
         unpacked = unpack(opened.source, into=workspace / EXTRACTED, limits=limits, watcher=crew, progress=progress)
         unpacking = time.monotonic() - started
         scanned = crew.results()
     bundle = stored_bundle(opened.name, unpacked)
-    index = assemble_index(bundle, scanned, slots, pack.version, started=started)
+    index = assemble_index(bundle, scanned, slots, knowledge, started=started)
     manifest = manifest_of(
         bundle,
         archive=opened.archive,

@@ -10,15 +10,15 @@ from affidavit.evidence.severity import Severity
 from affidavit.index.record import summarize
 from affidavit.index.view import View, Window, view
 from affidavit.investigation import Analysis
+from affidavit.knowledge import Knowledge
 from affidavit.nodes.correlate import correlate
-from affidavit.rules.pack import RulePack
 
 
 def page_of(
-    analysis: Analysis, pack: RulePack, *, least: Severity = Severity.INFO, window: Window | None = None
+    analysis: Analysis, knowledge: Knowledge, *, least: Severity = Severity.INFO, window: Window | None = None
 ) -> str:
     shown: View = view(analysis.index, least=least, window=window)
-    return render_html(shown, analysis, pack, correlate(shown.index))
+    return render_html(shown, analysis, knowledge, correlate(shown.index))
 
 
 def multiplied(analysis: Analysis, count: int) -> Analysis:

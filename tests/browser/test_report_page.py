@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.evidence.severity import Severity
 from affidavit.investigation import Analysis
+from affidavit.knowledge import Knowledge, load_knowledge
 from affidavit.nodes.correlate import correlate
-from affidavit.rules.pack import RulePack, load_pack
 from tests.browser.pages import multiplied, page_of, saved
 from tests.support.bundles import analyze_at, analyze_files
 from tests.support.packs import a_pack, a_rule
@@ -32,20 +32,20 @@ ARGUMENTS = (
 
 
 @pytest.fixture(scope="module")
-def pack() -> RulePack:
-    return load_pack()
+def knowledge() -> Knowledge:
+    return load_knowledge()
 
 
 @pytest.fixture(scope="module")
-def broken(pack: RulePack, tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+def broken(knowledge: Knowledge, tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     folder = tmp_path_factory.mktemp("broken")
     path = write(generate(BundleSpec(layout=Layout.AL2, faults=("oom", "kernel_hang", "dns"))), folder, Form.TAR_GZ)
-    return analyze_at(path, pack, folder / "work")
+    return analyze_at(path, knowledge, folder / "work")
 
 
 @pytest.fixture(scope="module")
-def address(broken: Analysis, pack: RulePack, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return saved(page_of(broken, pack), tmp_path_factory.mktemp("page"))
+def address(broken: Analysis, knowledge: Knowledge, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return saved(page_of(broken, knowledge), tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="module")
@@ -173,15 +173,17 @@ def test_dragging_over_the_timeline_chooses_a_time(page: Page, address: str) -> 
     expect(page.locator("#timeline-note")).to_contain_text("outside the chosen time")
 
 
-def test_a_finding_opens_to_its_line_in_context(page: Page, address: str, broken: Analysis, pack: RulePack) -> None:
+def test_a_finding_opens_to_its_line_in_context(
+    page: Page, address: str, broken: Analysis, knowledge: Knowledge
+) -> None:
     page.goto(address)
     finding = broken.index.findings[0]
     row = page.locator(f"#{finding.finding_id}")
     row.locator(".summary").click()
     expect(row.locator(".summary")).to_have_attribute("aria-expanded", "true")
     body = row.locator(".body")
-    expect(body).to_contain_text(pack.rule(finding.rule).means)
-    assert body.locator(".steps li").all_inner_texts() == list(pack.rule(finding.rule).first_steps)
+    expect(body).to_contain_text(knowledge.rule(finding.rule).means)
+    assert body.locator(".steps li").all_inner_texts() == list(knowledge.rule(finding.rule).first_steps)
     line = finding.evidence.line_range.start
     assert body.locator(".evidence .text").inner_text() == finding.evidence.excerpt
     shown = [number.inner_text().split()[-1] for number in body.locator(".log .number").all()]
@@ -279,10 +281,10 @@ def test_hostile_lines_are_shown_and_not_run(page: Page, tmp_path: Path) -> None
 
 
 def test_ten_thousand_findings_stay_usable(
-    page: Page, broken: Analysis, pack: RulePack, tmp_path: Path, record_property: Callable[[str, object], None]
+    page: Page, broken: Analysis, knowledge: Knowledge, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     many = multiplied(broken, 10_000)
-    page.goto(saved(page_of(many, pack), tmp_path))
+    page.goto(saved(page_of(many, knowledge), tmp_path))
     assert numbers(page) == (10_000, 0)
     assert rows(page).count() < 1_000
     expect(page.locator("#context-note")).to_contain_text("of 10,000 findings")

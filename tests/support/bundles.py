@@ -8,6 +8,7 @@ from pathlib import Path
 
 from affidavit.bundle.limits import Limits
 from affidavit.investigation import Analysis, analyze
+from affidavit.knowledge import Knowledge
 from affidavit.rules.pack import RulePack
 
 NAME = "eks_i-0123456789abcdef0_2026-01-15_1030-UTC_0.7.9"
@@ -46,13 +47,24 @@ def write_form(files: Mapping[str, bytes], into: Path, form: str, *, name: str =
     return make_tar(into / f"{name}.{form}", members, mode="w:gz" if form == "tar.gz" else "w")
 
 
-def analyze_at(path: Path, pack: RulePack, workspace: Path, *, workers: int = 2, limits: Limits | None = None) -> Analysis:
+def analyze_at(
+    path: Path, pack: RulePack | Knowledge, workspace: Path, *, workers: int = 2, limits: Limits | None = None
+) -> Analysis:
     workspace.mkdir(parents=True, exist_ok=True)
-    return analyze(path, pack=pack, workspace=workspace, progress=NoProgress(), workers=workers, limits=limits)
+    knowledge = pack if isinstance(pack, Knowledge) else Knowledge(pack=pack, checks=())
+    return analyze(
+        path, knowledge=knowledge, workspace=workspace, progress=NoProgress(), workers=workers, limits=limits
+    )
 
 
 def analyze_files(
-    files: Mapping[str, bytes], pack: RulePack, folder: Path, *, form: str = "tar.gz", workers: int = 2, name: str = NAME
+    files: Mapping[str, bytes],
+    pack: RulePack,
+    folder: Path,
+    *,
+    form: str = "tar.gz",
+    workers: int = 2,
+    name: str = NAME,
 ) -> Analysis:
     path = write_form(files, folder / "in", form, name=name)
     return analyze_at(path, pack, folder / "work", workers=workers)

@@ -100,6 +100,7 @@ class Finding:
     occurrences_total: Annotated[int | None, ABSENT_WHEN_NONE] = None
     confirmation: Annotated[Confirmation | None, ABSENT_WHEN_NONE] = None
     severity_note: Annotated[str | None, ABSENT_WHEN_NONE] = None
+    detail: Annotated[str | None, ABSENT_WHEN_NONE] = None
     state: Annotated[State | None, ABSENT_WHEN_NONE] = None
     episodes: Annotated[tuple[Episode, ...] | None, ABSENT_WHEN_NONE] = None
     is_baseline: Annotated[bool | None, ABSENT_WHEN_NONE] = None

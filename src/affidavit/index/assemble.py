@@ -8,10 +8,12 @@ from pathlib import Path
 
 from affidavit.bundle.stored import UNKNOWN_INSTANCE, StoredBundle
 from affidavit.bundle.unpack import UnpackedFile
+from affidavit.checks.run import run_checks
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
 from affidavit.index.build import Built, ScannedText, build_findings
 from affidavit.index.clock import BundleClock, read_clock
+from affidavit.index.measured import measured_finding
 from affidavit.index.record import (
     INDEX_VERSION,
     INDEXER_VERSION,
@@ -22,6 +24,7 @@ from affidavit.index.record import (
 from affidavit.index.scan import LONGEST_LINE, ScannedFile
 from affidavit.index.slots import RuleSlots
 from affidavit.index.timestamps import Clock, stamp_of
+from affidavit.knowledge import Knowledge
 
 REST_OF_ARCHIVE = "(rest of the archive)"
 # The collector keeps the last 100 MB of these.
@@ -35,18 +38,21 @@ def assemble_index(
     bundle: StoredBundle,
     scanned: Mapping[str, ScannedFile],
     slots: RuleSlots,
-    rules_version: str,
+    knowledge: Knowledge,
     *,
     started: float,
 ) -> FindingsIndex:
     """`started` is the monotonic time at which the work began."""
     clock = read_clock(name=bundle.name, logs=_read_files(bundle), modified=bundle.modified)
     texts = [_scanned_text(bundle, file, scanned) for file in bundle.files if _was_scanned(file, scanned)]
-    built = build_findings(texts, slots.table, clock)
+    checked = run_checks(knowledge.checks, bundle.locations)
+    keys = {file.path: bundle.key_of(file) for file in bundle.files}
+    measured = [measured_finding(keys[each.path], bundle.locations[each.path], each) for each in checked.shown]
+    built = build_findings(texts, slots.table, clock, measured)
     return FindingsIndex(
         version=INDEX_VERSION,
-        index_id=_identity(bundle, clock, rules_version),
-        rules_version=rules_version,
+        index_id=_identity(bundle, clock, knowledge.version),
+        rules_version=knowledge.version,
         instance_id=bundle.instance_id,
         indexed_at=datetime.now(UTC),
         manifest_ref=f"{bundle.prefix}/manifest.json",
@@ -61,7 +67,7 @@ def assemble_index(
             booted_at=clock.booted_at,
             booted_from=clock.booted_from,
         ),
-        gaps=tuple(_gaps(bundle, scanned, clock, built)),
+        gaps=(*_gaps(bundle, scanned, clock, built), *checked.gaps),
     )
 
 

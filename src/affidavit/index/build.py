@@ -87,8 +87,13 @@ class Built:
     untimed: Mapping[str, int]
 
 
-def build_findings(files: Sequence[ScannedText], slots: Sequence[Slot], clock: BundleClock) -> Built:
-    """`untimed` counts hits whose time could not be read, by file."""
+def build_findings(
+    files: Sequence[ScannedText], slots: Sequence[Slot], clock: BundleClock, measured: Iterable[Finding] = ()
+) -> Built:
+    """`measured` findings of checks are ordered, numbered and confirmed with those of rules.
+
+    `untimed` counts hits whose time could not be read, by file.
+    """
     groups = [group for file in files for group in _groups(file, slots, clock)]
     context = _Context(groups, clock)
     faults = [group for group in groups if group.slot.says is Says.FAULT]
@@ -96,7 +101,7 @@ def build_findings(files: Sequence[ScannedText], slots: Sequence[Slot], clock: B
     for group in faults:
         untimed[group.file.path] += int(np.count_nonzero(group.times == UNKNOWN))
     return Built(
-        findings=_numbered(_confirmed(_finding(group, context) for group in faults)),
+        findings=_numbered(_confirmed([*(_finding(group, context) for group in faults), *measured])),
         suppressed=tuple(sorted(_suppressions(groups), key=_suppressed_order)),
         untimed={path: count for path, count in untimed.items() if count},
     )
@@ -251,9 +256,8 @@ def _line_at(group: _Group, position: int) -> bytes:
         return os.pread(file.fileno(), end - start, start)
 
 
-def _confirmed(findings: Iterable[Finding]) -> list[Finding]:
+def _confirmed(findings: list[Finding]) -> list[Finding]:
     """Components, not files, are counted: a copy of a log is no second witness."""
-    findings = list(findings)
     sources: dict[str, set[str]] = {}
     for finding in findings:
         sources.setdefault(finding.signal, set()).add(finding.component)

@@ -19,6 +19,8 @@ from affidavit.rules.rule import Rule, Sample, Status, Suppression, placed
 
 SUPPRESSIONS = "suppressions"
 PATCHES = "patches"
+# Checks over command output have a form of their own and are loaded elsewhere.
+CHECKS = "checks"
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Item = TypeVar("_Item", Rule, Suppression)
 _Data = TypeVar("_Data", bound=BaseModel)
@@ -128,9 +130,11 @@ def rule_problems(rule: Rule, known: Mapping[str, Rule]) -> Iterator[InputRefuse
     """Everything for which loading refuses the rule."""
     if unknown := [*rule.unknown_reads(), *(other for other in rule.mistaken_for if other not in known)]:
         yield InputRefused(f"rule {rule.id} names {', '.join(unknown)}, which does not exist")
-    unusable = list(_unusable_patterns(rule.match, rule.unless, rule.cleared_by, rule.planned_by))
-    yield from unusable
-    if not unusable:
+    try:
+        _ = rule.wordings, rule.exceptions, rule.clearing, rule.planning
+    except InputRefused:
+        yield from _unusable_patterns(*rule.match, *rule.unless, *rule.cleared_by, *rule.planned_by)
+    else:
         yield from _sample_problems(rule)
         yield from _unshown_wordings(rule, rule.match, rule.wordings, rule.samples.fires)
         yield from _unshown_wordings(rule, rule.cleared_by, rule.clearing, rule.samples.clears)
@@ -140,7 +144,7 @@ def rule_problems(rule: Rule, known: Mapping[str, Rule]) -> Iterator[InputRefuse
 def suppression_problems(suppression: Suppression, known: Mapping[str, Rule]) -> Iterator[InputRefused]:
     if unknown := [rule for rule in suppression.rules if rule not in known]:
         yield InputRefused(f"suppression {suppression.id} names {', '.join(unknown)}, which does not exist")
-    if unusable := list(_unusable_patterns((suppression.context,))):
+    if unusable := list(_unusable_patterns(suppression.context)):
         yield from unusable
         return
     for line in suppression.samples.suppressed:
@@ -182,7 +186,7 @@ def _read_file(area: str, file: Traversable, contents: Contents) -> None:
 
 def _rule_files(folder: Traversable) -> Iterator[tuple[str, Traversable]]:
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.is_dir():
+        if entry.is_dir() and entry.name != CHECKS:
             yield from ((entry.name, file) for _, file in _rule_files(entry))
         elif entry.name.endswith((".yaml", ".yml")):
             yield "", entry
@@ -240,8 +244,8 @@ def _schema_problems(name: str, error: ValidationError) -> Iterator[InputRefused
         yield InputRefused(f"{name}: {place}: {problem['msg']}", hint="docs/rules.md shows every field")
 
 
-def _unusable_patterns(*groups: tuple[str, ...]) -> Iterator[InputRefused]:
-    for pattern in (pattern for group in groups for pattern in group):
+def _unusable_patterns(*patterns: str) -> Iterator[InputRefused]:
+    for pattern in patterns:
         try:
             Wordings([pattern])
         except InputRefused as error:

@@ -20,7 +20,7 @@ from affidavit.evidence.severity import Severity
 from affidavit.index.record import summarize
 from affidavit.index.view import Window
 from affidavit.investigation import Analysis
-from affidavit.rules.pack import load_pack
+from affidavit.knowledge import load_knowledge
 
 PACK = a_pack(a_rule("test.kaput", "KAPUT", severity="critical"))
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -63,7 +63,7 @@ class Outline(HTMLParser):
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     folder = tmp_path_factory.mktemp("broken")
     path = write(generate(BundleSpec(layout=Layout.AL2, faults=("oom", "kernel_hang", "dns"))), folder, Form.TAR_GZ)
-    return analyze_at(path, load_pack(), folder / "work")
+    return analyze_at(path, load_knowledge(), folder / "work")
 
 
 @pytest.mark.parametrize("line", HOSTILE)
@@ -100,7 +100,7 @@ def test_names_from_the_bundle_stay_text_too(tmp_path: Path) -> None:
 
 
 def test_the_page_fetches_nothing(broken: Analysis) -> None:
-    outline = Outline(page_of(broken, load_pack()))
+    outline = Outline(page_of(broken, load_knowledge()))
     policies = [attributes["content"] for tag, attributes in outline.tags if "http-equiv" in attributes]
     assert policies == [POLICY]
     assert not {"link", "img", "iframe", "object", "embed", "base"} & {tag for tag, _ in outline.tags}
@@ -114,13 +114,13 @@ def test_the_page_fetches_nothing(broken: Analysis) -> None:
 
 
 def test_data_is_never_parsed_as_markup(broken: Analysis) -> None:
-    script = Outline(page_of(broken, load_pack())).scripts[1]
+    script = Outline(page_of(broken, load_knowledge())).scripts[1]
     for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "DOMParser"):
         assert way not in script
 
 
 def test_every_finding_is_there_with_its_line_in_context(broken: Analysis) -> None:
-    page = page_of(broken, load_pack())
+    page = page_of(broken, load_knowledge())
     data = Outline(page).data
     findings = broken.index.findings
     assert [row[0] for row in data["findings"]] == [finding.finding_id for finding in findings]
@@ -137,10 +137,10 @@ def test_every_finding_is_there_with_its_line_in_context(broken: Analysis) -> No
 
 
 def test_rules_explain_their_findings(broken: Analysis) -> None:
-    pack = load_pack()
-    data = Outline(page_of(broken, pack)).data
+    knowledge = load_knowledge()
+    data = Outline(page_of(broken, knowledge)).data
     for entry in data["tables"]["rules"]:
-        rule = pack.rule(entry["id"])
+        rule = knowledge.rule(entry["id"])
         assert (entry["name"], entry["means"], tuple(entry["steps"])) == (rule.name, rule.means, rule.first_steps)
 
 
@@ -166,7 +166,7 @@ def test_context_ends_where_the_file_does(tmp_path: Path) -> None:
 
 
 def test_ten_thousand_findings_fit_and_what_is_left_out_is_counted(broken: Analysis) -> None:
-    page = page_of(multiplied(broken, 10_000), load_pack())
+    page = page_of(multiplied(broken, 10_000), load_knowledge())
     data = Outline(page).data
     assert len(page.encode()) < 5_000_000
     assert [row[0] for row in data["findings"]] == [f"F-{number:03d}" for number in range(1, 10_001)]
@@ -229,9 +229,9 @@ def test_nothing_found_is_said_to_be_about_what_was_read(tmp_path: Path) -> None
 
 def test_suppressed_hits_and_skipped_files_come_with_their_reasons(tmp_path: Path) -> None:
     quiet = a_suppression("drill", ["test.kaput"], "drill", suppressed="KAPUT drill", kept="KAPUT")
-    pack = a_pack(a_rule("test.kaput", "KAPUT"), quiet)
+    knowledge = a_pack(a_rule("test.kaput", "KAPUT"), quiet)
     files = {"kubelet/kubelet.log": b"KAPUT drill\n", "storage/fstab.txt": b"x\n"}
-    data = Outline(page_of(analyze_files(files, pack, tmp_path), pack)).data
+    data = Outline(page_of(analyze_files(files, knowledge, tmp_path), knowledge)).data
     assert [(entry["by"], entry["reason"], entry["count"]) for entry in data["suppressed"]] == [
         ("drill", "The test explains it.", 1)
     ]
@@ -248,7 +248,7 @@ def test_a_file_that_is_gone_costs_its_context_and_not_the_report(tmp_path: Path
 
 
 def test_chains_name_a_finding_for_every_step(broken: Analysis) -> None:
-    data = Outline(page_of(broken, load_pack())).data
+    data = Outline(page_of(broken, load_knowledge())).data
     known = {row[0] for row in data["findings"]}
     assert data["chains"]
     assert all(finding in known for chain in data["chains"] for _, finding in chain["steps"])

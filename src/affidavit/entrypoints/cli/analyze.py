@@ -21,8 +21,8 @@ from affidavit.evidence.severity import Severity
 from affidavit.index.record import FindingsIndex, index_to_json
 from affidavit.index.view import View, Window, view
 from affidavit.investigation import EXTRACTED, Analysis, analyze
+from affidavit.knowledge import Knowledge, load_knowledge
 from affidavit.nodes.correlate import correlate
-from affidavit.rules.pack import RulePack, load_pack
 
 MANIFEST = "manifest.json"
 INDEX = "findings_index.json"
@@ -49,7 +49,7 @@ class AnalyzeOptions:
 
 def run_analyze(options: AnalyzeOptions) -> Exit:
     _refuse_contradictions(options)
-    pack = load_pack(options.rules)
+    knowledge = load_knowledge(options.rules)
     if options.out is not None:
         prepare_output(options.out)
     with workspace(beside=options.out if options.is_extracting else None) as folder:
@@ -57,7 +57,7 @@ def run_analyze(options: AnalyzeOptions) -> Exit:
         with progress_line(path, is_quiet=options.is_quiet) as progress:
             analysis = analyze(
                 path,
-                pack=pack,
+                knowledge=knowledge,
                 workspace=folder,
                 progress=progress,
                 workers=options.workers or os.cpu_count() or 1,
@@ -66,9 +66,9 @@ def run_analyze(options: AnalyzeOptions) -> Exit:
         shown = view(analysis.index, least=options.least, window=_window(options, analysis.index))
         if options.out is not None:
             # While the files are there: the page quotes the lines around each finding.
-            page = render_html(shown, analysis, pack, correlate(shown.index))
+            page = render_html(shown, analysis, knowledge, correlate(shown.index))
             write_results(analysis, options.out, page, folder if options.is_extracting else None)
-    _present(shown, analysis, pack, options)
+    _present(shown, analysis, knowledge, options)
     return _verdict(shown, options.fail_on)
 
 
@@ -140,14 +140,14 @@ def _moment(given: str, *, before: datetime) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _present(shown: View, analysis: Analysis, pack: RulePack, options: AnalyzeOptions) -> None:
+def _present(shown: View, analysis: Analysis, knowledge: Knowledge, options: AnalyzeOptions) -> None:
     if options.form == "json":
         sys.stdout.write(index_to_json(shown.index).decode())
     elif options.form == "markdown":
-        sys.stdout.write(render_markdown(shown, analysis.manifest, pack))
+        sys.stdout.write(render_markdown(shown, analysis.manifest, knowledge))
     else:
         console = make_console(no_color=options.no_color)
-        print_report(console, shown, analysis.manifest, pack, is_quiet=options.is_quiet)
+        print_report(console, shown, analysis.manifest, knowledge, is_quiet=options.is_quiet)
         if options.out is not None and not options.is_quiet:
             console.print(f"Written to {options.out}: {MANIFEST}, {INDEX}, {REPORT}")
 

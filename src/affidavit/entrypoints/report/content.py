@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
+from affidavit.checks.check import Check
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Finding, State, Suppressed
 from affidavit.evidence.severity import Severity
 from affidavit.index.record import FindingsIndex, Summary
 from affidavit.index.view import View
-from affidavit.rules.pack import RulePack
+from affidavit.knowledge import Knowledge
 from affidavit.rules.rule import Rule
 
 
@@ -19,7 +20,7 @@ from affidavit.rules.rule import Rule
 class Trouble:
     """One rule's findings: the first stands for it, the others are further places that show it."""
 
-    rule: Rule
+    rule: Rule | Check
     findings: tuple[Finding, ...]
 
     @property
@@ -31,12 +32,12 @@ class Trouble:
         return self.findings[1:]
 
 
-def troubles(findings: Iterable[Finding], pack: RulePack) -> list[Trouble]:
+def troubles(findings: Iterable[Finding], knowledge: Knowledge) -> list[Trouble]:
     """In the order of the findings, so the worst and earliest rule leads."""
     by_rule: dict[str, list[Finding]] = {}
     for finding in findings:
         by_rule.setdefault(finding.rule, []).append(finding)
-    return [Trouble(rule=pack.rule(rule), findings=tuple(found)) for rule, found in by_rule.items()]
+    return [Trouble(rule=knowledge.rule(rule), findings=tuple(found)) for rule, found in by_rule.items()]
 
 
 def counts_line(summary: Summary) -> str:
@@ -69,8 +70,8 @@ def place(finding: Finding) -> str:
 
 
 def notes(finding: Finding) -> list[str]:
-    """What bears on how seriously to take it: whether it is over, who confirms it, why its level was changed."""
-    lines = [state_line(finding)]
+    """What bears on how seriously to take it: what was measured, whether it is over, who confirms it, why its level."""
+    lines = [f"Measured: {finding.detail}." if finding.detail else "", state_line(finding)]
     if finding.confirmation is not None and finding.confirmation.confirmed:
         lines.append(f"Confirmed by independent sources: {', '.join(finding.confirmation.sources)}.")
     lines.append(finding.severity_note or "")

@@ -14,21 +14,21 @@ from affidavit.entrypoints.report.page.data import page_data
 from affidavit.entrypoints.report.page.island import Allowance, encoded, shown
 from affidavit.index.view import View
 from affidavit.investigation import Analysis
+from affidavit.knowledge import Knowledge
 from affidavit.nodes.correlate import Correlation
-from affidavit.rules.pack import RulePack
 
 # Mail and ticket systems take 5 MB, and a browser opens it at once.
 PAGE_BYTES = 4_900_000
 _PLAIN_LIST = 250_000
 
 
-def render_html(view: View, analysis: Analysis, pack: RulePack, correlation: Correlation) -> str:
+def render_html(view: View, analysis: Analysis, knowledge: Knowledge, correlation: Correlation) -> str:
     """Reads the lines around the evidence, so the files of `analysis.bundle` must still be there."""
     template, style, script = (_page_file(name) for name in ("template.html", "report.css", "report.js"))
     plain = _plain_list(view)
     title = escape(shown(f"{view.index.instance_id}: {counts_line(view.index.summary)}"))
     fixed = sum(len(part.encode()) for part in (template, style, script, plain, title))
-    data = page_data(view, analysis, pack, correlation, Allowance(PAGE_BYTES - fixed))
+    data = page_data(view, analysis, knowledge, correlation, Allowance(PAGE_BYTES - fixed))
     return Template(template).substitute(title=title, style=style, script=script, data=encoded(data), plain=plain)
 
 

@@ -20,16 +20,16 @@ from affidavit.entrypoints.report.content import (
 )
 from affidavit.entrypoints.report.screen import harmless
 from affidavit.index.view import View
-from affidavit.rules.pack import RulePack
+from affidavit.knowledge import Knowledge
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+!|~])")
 
 
-def render_markdown(view: View, manifest: Manifest, pack: RulePack) -> str:
-    return "\n".join(_lines(view, manifest, pack)) + "\n"
+def render_markdown(view: View, manifest: Manifest, knowledge: Knowledge) -> str:
+    return "\n".join(_lines(view, manifest, knowledge)) + "\n"
 
 
-def _lines(view: View, manifest: Manifest, pack: RulePack) -> Iterator[str]:
+def _lines(view: View, manifest: Manifest, knowledge: Knowledge) -> Iterator[str]:
     index = view.index
     yield f"# Node {plain(index.instance_id)}: {counts_line(index.summary)}"
     yield ""
@@ -40,7 +40,7 @@ def _lines(view: View, manifest: Manifest, pack: RulePack) -> Iterator[str]:
     if not index.findings:
         yield health_warning(index)
     level = None
-    for trouble in troubles(index.findings, pack):
+    for trouble in troubles(index.findings, knowledge):
         if trouble.lead.severity is not level:
             level = trouble.lead.severity
             yield ""

@@ -22,17 +22,17 @@ from affidavit.entrypoints.report.screen import STYLES, harmless, text
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 from affidavit.index.view import View
-from affidavit.rules.pack import RulePack
+from affidavit.knowledge import Knowledge
 
 _QUOTED = 300
 _OTHER_PLACES = 6
 
 
-def print_report(console: Console, view: View, manifest: Manifest, pack: RulePack, *, is_quiet: bool) -> None:
+def print_report(console: Console, view: View, manifest: Manifest, knowledge: Knowledge, *, is_quiet: bool) -> None:
     if not is_quiet:
         _print_head(console, view, manifest)
     level: Severity | None = None
-    for trouble in troubles(view.index.findings, pack):
+    for trouble in troubles(view.index.findings, knowledge):
         if trouble.lead.severity is not level:
             level = trouble.lead.severity
             console.print(Text(f" {level.value.upper()} ", style=STYLES[level]))

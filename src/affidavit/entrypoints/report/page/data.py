@@ -19,10 +19,10 @@ from affidavit.evidence.finding import Finding, Suppressed
 from affidavit.evidence.severity import Severity
 from affidavit.index.view import View
 from affidavit.investigation import Analysis
+from affidavit.knowledge import Knowledge
 from affidavit.nodes.chains import PotentialChain
 from affidavit.nodes.correlate import Correlation
 from affidavit.nodes.timeline import Cluster
-from affidavit.rules.pack import RulePack
 
 COLUMNS = (
     *("id", "severity", "rule", "component", "count", "first", "last"),
@@ -37,7 +37,7 @@ _FOR_CONTEXT = 400_000
 
 
 def page_data(
-    view: View, analysis: Analysis, pack: RulePack, correlation: Correlation, allowance: Allowance
+    view: View, analysis: Analysis, knowledge: Knowledge, correlation: Correlation, allowance: Allowance
 ) -> dict[str, Any]:
     index = view.index
     verdicts = component_verdicts(view, analysis.index.findings, analysis.bundle)
@@ -66,7 +66,7 @@ def page_data(
         entries = list(values)
         data[name] = allowance.fit(entries, at_most=at_most)
         left_out[name] = len(entries) - len(data[name])
-    tables = _Tables(pack)
+    tables = _Tables(knowledge)
     rows = tables.rows(index.findings, allowance)
     told = index.findings[: len(rows)]
     excerpts = allowance.fit(_excerpts(told, analysis.bundle), at_most=allowance.left - _FOR_CONTEXT)
@@ -90,7 +90,7 @@ def page_data(
 class _Tables:
     """Texts that many findings share, each kept once and named by its place."""
 
-    pack: RulePack
+    knowledge: Knowledge
     content: dict[str, list[Any]] = field(
         default_factory=lambda: {"rules": [], "components": [], "files": [], "notes": []}
     )
@@ -99,7 +99,7 @@ class _Tables:
     def rows(self, findings: Iterable[Finding], allowance: Allowance) -> list[list[Any]]:
         part = Allowance(min(_ROWS, allowance.left))
         before, rows = part.left, list[list[Any]]()
-        known = {rule.id: rule for rule in self.pack.rules}
+        known = {rule.id: rule for rule in self.knowledge.rules}
         for finding in findings:
             rule = known.get(finding.rule)
             means = rule.means if rule is not None else finding.description

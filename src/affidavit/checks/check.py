@@ -1,0 +1,80 @@
+"""A check: a number worked out from what commands printed, and what it means. One file each, with samples."""
+
+import re
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from affidavit.bundle.layout import glob_pattern
+from affidavit.evidence.severity import Severity
+from affidavit.rules.rule import Sentence, Status, Switch, Texts
+
+Scalar = int | float | str
+Argument = Scalar | tuple[Scalar, ...]
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class LineOf(_Data):
+    in_: Annotated[str, Field(alias="in")]
+    line: Annotated[int, Field(ge=1)]
+
+
+class Firing(_Data):
+    """Files of a bundle, and exactly the lines that are shown of them."""
+
+    files: Annotated[dict[str, str], Field(min_length=1)]
+    shows: Annotated[tuple[LineOf, ...], Field(min_length=1)]
+
+
+class Quiet(_Data):
+    files: Annotated[dict[str, str], Field(min_length=1)]
+
+
+class CheckSamples(_Data):
+    fires: Annotated[tuple[Firing, ...], Field(min_length=1)]
+    quiet: Annotated[tuple[Quiet, ...], Field(min_length=1)]
+
+
+class Check(_Data):
+    id: Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
+    status: Switch = Status.STABLE
+    name: Annotated[str, Field(min_length=4, max_length=60)]
+    means: Sentence
+    severity: Severity
+    because: Sentence
+    signal: Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
+    reads: Annotated[Texts, Field(min_length=1)]
+    only_first: Annotated[int | None, Field(ge=1024)] = None
+    """Bytes of each file that are enough, where what follows is large and of no use."""
+    compute: str
+    arguments: dict[str, Argument] = {}
+    first_steps: Annotated[Texts, Field(min_length=1, max_length=4)]
+    mistaken_for: Texts = ()
+    samples: CheckSamples
+
+    def root_of(self, path: str) -> str | None:
+        """What stands before the part of the path that `reads` names; None when the check does not read the file.
+
+        Files are computed on together when they have one root: a bundle inside a bundle is another node's state.
+        """
+        for pattern in self.globs:
+            if pattern.fullmatch(path):
+                return _root(path, pattern)
+        return None
+
+    @cached_property
+    def globs(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(glob_pattern(glob) for glob in self.reads)
+
+
+def _root(path: str, pattern: re.Pattern[str]) -> str:
+    """A glob matches from the right, so the shortest end of the path that matches is the part it names."""
+    parts = path.split("/")
+    for count in range(1, len(parts) + 1):
+        if pattern.fullmatch("/".join(parts[-count:])):
+            return "/".join(parts[:-count])
+    return ""

@@ -1,0 +1,64 @@
+"""What can be worked out: small functions over documents that know no severity. Checks name them here.
+
+A function takes documents and keyword arguments and yields what it found. It never raises, whatever is in the
+documents: text it cannot read is no finding, and `NotComputable` where somebody should know.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from affidavit.checks.compute import (
+    addresses,
+    boots,
+    disk,
+    dns,
+    interfaces,
+    iptables,
+    kubelet,
+    pod_routes,
+    processes,
+    services,
+    sysctl,
+)
+from affidavit.checks.found import Found
+
+Computation = Callable[..., Iterator[Found]]
+
+COMPUTATIONS: Mapping[str, Computation] = {
+    "addresses.counter": addresses.counter,
+    "addresses.share": addresses.share,
+    "boots.frequent": boots.frequent,
+    "cron.rapid": boots.rapid_cron,
+    "disk.free-extents": disk.free_extents,
+    "disk.read-only": disk.read_only,
+    "disk.use": disk.use,
+    "dns.long-search-list": dns.long_search_list,
+    "dns.no-nameserver": dns.no_nameserver,
+    "dns.too-many-nameservers": dns.too_many_nameservers,
+    "interfaces.adapter-counter": interfaces.adapter_counter,
+    "interfaces.conntrack-counter": interfaces.conntrack_counter,
+    "interfaces.errors": interfaces.errors,
+    "interfaces.flag-missing": interfaces.flag_missing,
+    "interfaces.mac-policy": interfaces.mac_policy,
+    "interfaces.no-loopback": interfaces.no_loopback,
+    "iptables.both-backends": iptables.both_backends,
+    "iptables.forward-drops-pods": iptables.forward_drops_pods,
+    "iptables.services-missing": iptables.services_missing,
+    "iptables.unexpected-rejects": iptables.unexpected_rejects,
+    "kubelet.flag-differs": kubelet.flag_differs,
+    "pods.default-routes-missing": pod_routes.default_routes_missing,
+    "pods.routes-missing": pod_routes.routes_missing,
+    "pods.rules-missing": pod_routes.rules_missing,
+    "processes.in-state": processes.in_state,
+    "processes.io-delay": processes.io_delay,
+    "processes.large-environments": processes.large_environments,
+    "processes.memory-available": processes.memory_available,
+    "processes.missing": processes.missing_process,
+    "processes.pids": processes.pids,
+    "processes.pressure": processes.pressure,
+    "services.none-active": services.none_active,
+    "sysctl.conntrack-use": sysctl.conntrack_use,
+    "sysctl.equals": sysctl.setting_equals,
+    "sysctl.file-handles": sysctl.file_handles,
+    "sysctl.strict-reverse-path": sysctl.strict_reverse_path,
+    "sysctl.taint": sysctl.taint,
+}

@@ -1,0 +1,91 @@
+"""How full file systems are, from `df` and `df -i`, and which are read-only."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from affidavit.checks.compute.numbers import decimal, whole
+from affidavit.checks.found import Found, NotComputable, Shown
+from affidavit.checks.text import Document
+
+# Memory, layers over a device that has its own row, and images that are full by design.
+_NO_DISK = ("overlay", "tmpfs", "devtmpfs", "udev", "squashfs", "erofs", "efivarfs", "shm", "none")
+_IMAGE_DEVICES = ("/dev/loop", "/dev/sr")
+_IMAGE_TYPES = ("squashfs", "erofs", "iso9660", "overlay", "tmpfs")
+# Bottlerocket's root is an image behind dm-verity: read-only, and as full as it was built.
+_VERITY = "/dev/dm-"
+
+
+@dataclass(frozen=True)
+class _Use:
+    line: int
+    device: str
+    percent: int
+    place: str
+
+
+@dataclass(frozen=True)
+class _Mount:
+    line: int
+    device: str
+    place: str
+    kind: str
+    options: tuple[str, ...]
+
+
+def use(
+    documents: Sequence[Document], *, what: str, in_files: tuple[str, ...], from_percent: float, below_percent: float
+) -> Iterator[Found]:
+    """`what` is counted: space or inodes. A device with several mount points is shown once."""
+    images = {mount.place for document in documents for mount in _mounts(document) if "ro" in mount.options}
+    for document in (each for each in documents if each.path.rpartition("/")[2] in in_files):
+        rows = list(_rows(document))
+        if not rows:
+            yield NotComputable(document.path, f"holds no table of df, so the use of {what} is unknown")
+        seen: set[str] = set()
+        for row in rows:
+            is_ours = (
+                not row.device.startswith((*_NO_DISK, *_IMAGE_DEVICES))
+                and row.place not in images
+                and row.device not in seen
+            )
+            if is_ours and from_percent <= row.percent < below_percent:
+                seen.add(row.device)
+                yield Shown(document.path, row.line, f"{row.percent} % of the {what} of {row.place} is used")
+
+
+def read_only(documents: Sequence[Document], *, places: tuple[str, ...]) -> Iterator[Found]:
+    for document in documents:
+        for mount in _mounts(document):
+            is_image = mount.device.startswith((_VERITY, *_IMAGE_DEVICES)) or mount.kind in _IMAGE_TYPES
+            if mount.place in places and "ro" in mount.options and mount.device.startswith("/dev/") and not is_image:
+                yield Shown(document.path, mount.line, f"{mount.device} is mounted read-only on {mount.place}")
+
+
+def free_extents(documents: Sequence[Document], *, below: float) -> Iterator[Found]:
+    """xfs_db freesp: small average free extents leave no room for new inode chunks."""
+    wording = "average free extent size"
+    for document in documents:
+        for number, text in document.lines():
+            size = decimal(text.strip().removeprefix(wording).strip()) if wording in text else None
+            if size is not None and size < below:
+                yield Shown(document.path, number, f"free extents have {size:g} blocks on average")
+
+
+def _rows(document: Document) -> Iterator[_Use]:
+    """By shape, not by header: the header's words depend on the locale."""
+    for number, text in document.lines():
+        words = text.split(None, 5)
+        percent = whole(words[4][:-1]) if len(words) == 6 and words[4].endswith("%") else None
+        if percent is not None and words[5].startswith("/"):
+            yield _Use(number, words[0], percent, words[5].strip())
+
+
+def _mounts(document: Document) -> Iterator[_Mount]:
+    """Both forms: `dev on / type xfs (rw,noatime)` and `dev / xfs rw,noatime 0 0`."""
+    for number, text in document.lines():
+        words = text.split()
+        if len(words) >= 6 and words[1] == "on" and words[3] == "type" and words[5].startswith("("):
+            options = words[5].strip("()").split(",")
+            yield _Mount(number, words[0], words[2], words[4], tuple(options))
+        elif len(words) == 6 and words[4:] == ["0", "0"]:
+            yield _Mount(number, words[0], words[1], words[2], tuple(words[3].split(",")))

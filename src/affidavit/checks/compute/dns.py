@@ -1,0 +1,39 @@
+"""The node's resolv.conf, which pods with the default DNS policy inherit."""
+
+from collections.abc import Iterator, Sequence
+
+from affidavit.checks.found import Found, NotComputable, Shown
+from affidavit.checks.text import Document
+
+
+def no_nameserver(documents: Sequence[Document]) -> Iterator[Found]:
+    for document in documents:
+        entries = list(_entries(document))
+        if document.is_blank:
+            yield NotComputable(document.path, "is empty, so the node's name servers are unknown")
+        elif not any(words[0] == "nameserver" and len(words) > 1 for _, words in entries):
+            yield Shown(document.path, 1, "no line names a name server")
+
+
+def too_many_nameservers(documents: Sequence[Document], *, most: int) -> Iterator[Found]:
+    for document in documents:
+        servers = [number for number, words in _entries(document) if words[0] == "nameserver"]
+        for number in servers[most:]:
+            yield Shown(document.path, number, f"{len(servers)} name servers, of which {most} are used")
+
+
+def long_search_list(documents: Sequence[Document], *, most_domains: int, most_characters: int) -> Iterator[Found]:
+    """The last `search` counts."""
+    for document in documents:
+        lists = [(number, words[1:]) for number, words in _entries(document) if words[0] == "search"]
+        for number, domains in lists[-1:]:
+            length = len(" ".join(domains))
+            if len(domains) > most_domains or length > most_characters:
+                yield Shown(document.path, number, f"{len(domains)} search domains of {length} characters")
+
+
+def _entries(document: Document) -> Iterator[tuple[int, list[str]]]:
+    for number, text in document.lines():
+        words = text.split()
+        if words and words[0][0] not in "#;":
+            yield number, words

@@ -1,0 +1,152 @@
+"""Counts from `ps`, /proc and `top`: processes, their states, environments, waiting and memory."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from affidavit.checks.compute.numbers import decimal, whole
+from affidavit.checks.compute.sysctl import SYSCTLS, settings_of
+from affidavit.checks.found import Found, NotComputable, Shown
+from affidavit.checks.text import Document, named
+
+PS = "system/ps.txt"
+_TICKS = 100  # of /proc/<pid>/stat a second, on every EKS kernel
+
+
+@dataclass(frozen=True)
+class Process:
+    line: int
+    pid: int
+    state: str
+    command: str
+
+
+def processes_of(document: Document) -> Iterator[Process]:
+    """Rows of `ps aux`; without its header nothing is read."""
+    state = -1
+    for number, text in document.lines():
+        words = text.split(None, 10)
+        if "PID" in words and "STAT" in words:
+            state = words.index("STAT")
+        elif state >= 0 and len(words) == 11 and (pid := whole(words[1])) is not None:
+            yield Process(number, pid, words[state], words[10])
+
+
+def in_state(documents: Sequence[Document], *, state: str, called: str, at_least: int) -> Iterator[Found]:
+    if (document := named(documents, PS)) is None:
+        return
+    processes = [process for process in processes_of(document) if process.state.startswith(state)]
+    if len(processes) >= at_least:
+        for process in processes:
+            yield Shown(document.path, process.line, f"{len(processes)} processes are {called}")
+
+
+def pids(documents: Sequence[Document], *, from_percent: float) -> Iterator[Found]:
+    """Every thread takes a pid, and the smaller of the two limits is met first."""
+    sysctls = named(documents, SYSCTLS)
+    count, unit = _tasks(documents)
+    if sysctls is None or not count:
+        return
+    settings = settings_of(sysctls)
+    limits = [(settings[name], name) for name in ("kernel.pid_max", "kernel.threads-max") if name in settings]
+    known = [(limit, line, name) for (line, text), name in limits if (limit := whole(text))]
+    for limit, line, name in sorted(known)[:1]:
+        if 100 * count / limit >= from_percent:
+            yield Shown(sysctls.path, line, f"{count} {unit} are {100 * count // limit} % of {name} ({limit})")
+
+
+def missing_process(documents: Sequence[Document], *, process: str, beside: str, expected_by: str) -> Iterator[Found]:
+    """No `process` although a file at `expected_by` says that it belongs here; `beside` shows the list is usable."""
+    document = named(documents, PS)
+    if document is None or not any(f"/{expected_by}/" in each.path for each in documents):
+        return
+    processes = list(processes_of(document))
+    anchor = next((each for each in processes if runs(each, beside)), None)
+    is_whole = document.data.endswith(b"\n")
+    if anchor and is_whole and not any(runs(each, process) for each in processes):
+        yield Shown(document.path, anchor.line, f"{beside} runs, {process} is not among {len(processes)} processes")
+    elif not processes:
+        yield NotComputable(document.path, f"lists no processes, so whether {process} runs is unknown")
+
+
+def large_environments(documents: Sequence[Document], *, above: int) -> Iterator[Found]:
+    for document in documents:
+        for number, text in document.lines():
+            words = [whole(word) for word in text.split()]
+            if len(words) == 2 and words[0] is not None and words[1] is not None and words[1] > above:
+                yield Shown(document.path, number, f"process {words[0]} has {words[1]} environment variables")
+
+
+def io_delay(documents: Sequence[Document], *, seconds: float, percent: float) -> Iterator[Found]:
+    """Time a process waited for disks since it began. The youngest process, the collector's, tells the time now."""
+    for document in documents:
+        delays = [delay for number, text in document.lines() if (delay := _delay(number, text))]
+        now = max((delay.started for delay in delays), default=0)
+        for delay in delays:
+            waited, lived = delay.ticks / _TICKS, (now - delay.started) / _TICKS
+            if lived > 0 and waited >= seconds and 100 * waited / lived >= percent:
+                share = round(100 * waited / lived)
+                detail = f"{delay.command} waited {waited:.0f} s for disks, {share} % of the time since it began"
+                yield Shown(document.path, delay.line, detail)
+
+
+def memory_available(documents: Sequence[Document], *, below_percent: float) -> Iterator[Found]:
+    """The head of `top`, in KiB or MiB: the total stands on the Mem line, the available on the Swap line."""
+    for document in documents:
+        total = 0.0
+        for number, text in document.lines():
+            head, _, values = text.partition(":")
+            words = values.replace(",", " ").split()
+            if head.rstrip().endswith(" Mem") and "total" in words[1:2]:
+                total = decimal(words[0]) or 0.0
+            elif head.rstrip().endswith(" Swap") and words[-2:] == ["avail", "Mem"]:
+                free = decimal(words[-3]) if len(words) > 2 else None
+                if free is not None and total > 0 and 100 * free / total < below_percent:
+                    yield Shown(document.path, number, f"{100 * free / total:.1f} % of the memory is available")
+                return
+
+
+def pressure(documents: Sequence[Document], *, line: str, from_percent: float) -> Iterator[Found]:
+    """/proc/pressure: the share of the last five minutes in which `some` or all (`full`) tasks were stalled."""
+    for document in documents:
+        for number, text in document.lines():
+            words = text.split()
+            averages = [decimal(word.removeprefix("avg300=")) for word in words if word.startswith("avg300=")]
+            if words[:1] == [line] and averages and averages[0] is not None and averages[0] >= from_percent:
+                yield Shown(document.path, number, f"tasks were stalled {averages[0]:g} % of the last five minutes")
+
+
+@dataclass(frozen=True)
+class _Delay:
+    line: int
+    command: str
+    started: int
+    ticks: int
+
+
+def _delay(number: int, text: str) -> _Delay | None:
+    """One /proc/<pid>/stat: the name is in parentheses and may hold any character, so count from its end."""
+    head, bracket, tail = text.rpartition(")")
+    fields = tail.split()
+    if not bracket or len(fields) < 40:
+        return None
+    started, ticks = whole(fields[19]), whole(fields[39])
+    if started is None or ticks is None:
+        return None
+    return _Delay(number, head.partition("(")[2], started, ticks)
+
+
+def _tasks(documents: Sequence[Document]) -> tuple[int, str]:
+    if document := named(documents, "system/ps-threads.txt"):
+        rows = (text.split(None, 3) for _, text in document.lines())
+        count = sum(1 for row in rows if len(row) > 3 and row[1].isdigit() and row[2].isdigit())
+        if count > 1:
+            return count, "threads"
+    if document := named(documents, PS):
+        return sum(1 for _ in processes_of(document)), "processes"
+    return 0, ""
+
+
+def runs(process: Process, program: str) -> bool:
+    """The process tree that `ps f` draws stands before the command."""
+    words = process.command.lstrip(" |\\_").split(None, 1)
+    return bool(words) and words[0].rpartition("/")[2] == program

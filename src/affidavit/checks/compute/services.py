@@ -1,0 +1,37 @@
+"""Units from `systemctl list-units`, which leaves out what is not active: absence counts only in a whole list."""
+
+from collections.abc import Iterator, Sequence
+
+from affidavit.checks.found import Found, NotComputable, Shown
+from affidavit.checks.text import Document, named
+
+_SERVICES = "system/services.txt"
+
+
+def none_active(documents: Sequence[Document], *, units: tuple[str, ...], called: str) -> Iterator[Found]:
+    """None of `units` is active. A failed one is left to the rules that read the same list."""
+    if (document := named(documents, _SERVICES)) is None:
+        return
+    states, end = _units(document)
+    if not states and not end:
+        yield NotComputable(document.path, f"holds no list of units, so whether {called} runs is unknown")
+    found = {unit: states[unit] for unit in units if unit in states}
+    if any(active in ("active", "reloading", "failed") for _, active, _ in found.values()):
+        return
+    for unit, (line, active, sub) in found.items():
+        yield Shown(document.path, line, f"{unit} is {active} ({sub})")
+    if not found and end:
+        yield Shown(document.path, end, f"none of {', '.join(units)} is among {len(states)} units")
+
+
+def _units(document: Document) -> tuple[dict[str, tuple[int, str, str]], int]:
+    """Unit → line, active and sub state; and the line of the count at the end, 0 when it is not there."""
+    units: dict[str, tuple[int, str, str]] = {}
+    end = 0
+    for number, text in document.lines():
+        words = text.replace("●", " ").replace("*", " ").split(None, 4)
+        if "loaded units listed" in text:
+            end = number
+        elif len(words) > 3 and words[1] in ("loaded", "not-found", "masked", "bad-setting", "error"):
+            units[words[0]] = (number, words[2], words[3])
+    return units, end

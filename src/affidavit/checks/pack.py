@@ -1,0 +1,133 @@
+"""Load the catalog of checks, with an overlay of the user's own, and refuse it when a sample misbehaves."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from affidavit.checks.apply import apply_check, refuse_unusable
+from affidavit.checks.check import Check, Firing
+from affidavit.checks.found import Shown
+from affidavit.checks.text import Document
+from affidavit.errors import InputRefused
+from affidavit.rules.rule import Status
+
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def load_checks(overlay: Path | None = None) -> tuple[Check, ...]:
+    """Those that are switched on, by id. Files of `overlay` add to them, and replace what has the same id."""
+    checks = _read_folder(files("affidavit.checks").joinpath("catalog"))
+    if overlay is not None:
+        if not overlay.is_dir():
+            raise InputRefused(f"{overlay} is not a directory", hint="give a folder of check files (*.yaml)")
+        checks = {**checks, **_read_folder(overlay)}
+    return refuse_misbehaving(checks)
+
+
+def version_of(checks: Iterable[Check]) -> str:
+    """Changes exactly when a check does; how a check computes is part of the indexer's version."""
+    content = [check.model_dump(mode="json", by_alias=True) for check in sorted(checks, key=lambda check: check.id)]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def refuse_misbehaving(checks: Mapping[str, Check]) -> tuple[Check, ...]:
+    """Raises InputRefused at the first check whose samples or references do not hold."""
+    known = {*checks, *_rule_ids()}
+    used = tuple(checks[key] for key in sorted(checks) if checks[key].status is not Status.OFF)
+    for check in used:
+        if unknown := [other for other in check.mistaken_for if other not in known]:
+            raise InputRefused(f"check {check.id} names {', '.join(unknown)}, which does not exist")
+        refuse_unusable(check)
+        _refuse_bad_samples(check)
+    _refuse_shared_names(used)
+    return used
+
+
+def _refuse_bad_samples(check: Check) -> None:
+    for sample in check.samples.fires:
+        _refuse_unread(check, sample.files)
+        expected = {(place.in_, place.line) for place in sample.shows}
+        if (shown := _shown(check, sample.files)) != expected:
+            raise InputRefused(
+                f"check {check.id} shows {_places(shown)} of a sample that must show {_places(expected)}: "
+                f"{_beginning(sample)!r}"
+            )
+    for sample in check.samples.quiet:
+        _refuse_unread(check, sample.files)
+        if shown := _shown(check, sample.files):
+            raise InputRefused(f"check {check.id} shows {_places(shown)} of a sample that must stay quiet")
+
+
+def _refuse_unread(check: Check, sample: Mapping[str, str]) -> None:
+    if unread := [path for path in sample if check.root_of(path) is None]:
+        raise InputRefused(f"check {check.id}: a sample holds {', '.join(unread)}, which the check does not read")
+
+
+def _shown(check: Check, sample: Mapping[str, str]) -> set[tuple[str, int]]:
+    documents = [Document(path, text.encode()) for path, text in sorted(sample.items())]
+    return {(found.path, found.line) for found in apply_check(check, documents) if isinstance(found, Shown)}
+
+
+def _places(shown: set[tuple[str, int]]) -> str:
+    return ", ".join(f"{path}:{line}" for path, line in sorted(shown)) or "nothing"
+
+
+def _beginning(sample: Firing) -> str:
+    return next(iter(sample.files.values()))[:120]
+
+
+def _refuse_shared_names(checks: tuple[Check, ...]) -> None:
+    seen: dict[str, str] = {}
+    for check in checks:
+        if check.name in seen:
+            raise InputRefused(f"checks {seen[check.name]} and {check.id} share the name {check.name!r}")
+        seen[check.name] = check.id
+
+
+def _read_folder(folder: Traversable) -> dict[str, Check]:
+    checks: dict[str, Check] = {}
+    for area, file in _yaml_files(folder):
+        check = _read(file)
+        expected = f"{area}.{_stem(file)}"
+        if area and check.id != expected:
+            raise InputRefused(
+                f"{file.name}: its id is {check.id!r}", hint=f"the path says {expected!r}; make them agree"
+            )
+        checks[check.id] = check
+    return checks
+
+
+def _read(file: Traversable) -> Check:
+    try:
+        return Check.model_validate(yaml.load(file.read_text("utf-8"), Loader=_Loader))
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+        raise InputRefused(f"{file.name} cannot be read: {error}", hint="a check file is YAML in UTF-8") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise InputRefused(
+            f"{file.name}: {place}: {first['msg']}", hint="compare with a check of the catalog"
+        ) from error
+
+
+def _rule_ids() -> set[str]:
+    """By file name alone: a check may name a rule as its look-alike."""
+    return {f"{area}.{_stem(file)}" for area, file in _yaml_files(files("affidavit.rules").joinpath("catalog"))}
+
+
+def _yaml_files(folder: Traversable) -> Iterator[tuple[str, Traversable]]:
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from ((entry.name, file) for _, file in _yaml_files(entry))
+        elif entry.name.endswith((".yaml", ".yml")):
+            yield "", entry
+
+
+def _stem(file: Traversable) -> str:
+    return file.name.rsplit(".", 1)[0]

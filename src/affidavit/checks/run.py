@@ -1,0 +1,122 @@
+"""Run checks over the files of a bundle: lines to cite with what was measured, and what could not be measured."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from affidavit.checks.apply import apply_check
+from affidavit.checks.check import Check
+from affidavit.checks.found import NotComputable, Shown
+from affidavit.checks.pack import load_checks, version_of
+from affidavit.checks.text import Document, read_document
+
+__all__ = ["ChecksResult", "Hit", "ShownBy", "load_checks", "run_checks", "version_of"]
+
+# Of one check at a time, and of documents kept for the next one.
+_MOST_BYTES = 64 * 1024 * 1024
+_MOST_FILES = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """A line (1-based), its bytes (`end` exclusive, without the line end) and the measured fact."""
+
+    line: int
+    start: int
+    end: int
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownBy:
+    """All that one check shows of one file, in line order."""
+
+    check: Check
+    path: str
+    hits: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChecksResult:
+    """Ordered by check and path; `gaps` say what could not be measured, once each."""
+
+    shown: tuple[ShownBy, ...]
+    gaps: tuple[str, ...]
+
+
+def run_checks(checks: Iterable[Check], files: Mapping[str, Path]) -> ChecksResult:
+    """`files` maps paths in the bundle to where they lie: command output, logs and copies of configuration."""
+    shelf = _Shelf(files)
+    shown: list[ShownBy] = []
+    gaps: dict[str, None] = {}
+    for check in sorted(checks, key=lambda check: check.id):
+        for documents in _together(check, shelf, gaps):
+            shown.extend(_shown(check, documents, gaps))
+    return ChecksResult(shown=tuple(sorted(shown, key=lambda each: (each.check.id, each.path))), gaps=tuple(gaps))
+
+
+def _shown(check: Check, documents: list[Document], gaps: dict[str, None]) -> list[ShownBy]:
+    lines: dict[str, dict[int, str]] = {}
+    for found in apply_check(check, documents):
+        if isinstance(found, Shown):
+            lines.setdefault(found.path, {}).setdefault(found.line, found.detail)
+        else:
+            _note(gaps, found)
+    return [_cited(check, document, lines[document.path]) for document in documents if document.path in lines]
+
+
+def _cited(check: Check, document: Document, details: Mapping[int, str]) -> ShownBy:
+    spans = document.spans(details.keys())
+    hits = (Hit(line=line, start=start, end=end, detail=details[line]) for line, (start, end) in spans.items())
+    return ShownBy(check=check, path=document.path, hits=tuple(hits))
+
+
+def _together(check: Check, shelf: "_Shelf", gaps: dict[str, None]) -> list[list[Document]]:
+    """The documents of the check, by the root they lie under."""
+    groups: dict[str, list[Document]] = {}
+    room = _MOST_BYTES
+    for number, (path, root) in enumerate(_read_by(check, shelf.files)):
+        if number >= _MOST_FILES or room <= 0:
+            _note(gaps, NotComputable(path, f"is one of too many files for {check.id}, which left it out"))
+            break
+        document = shelf.document(path, check.only_first)
+        if isinstance(document, NotComputable):
+            _note(gaps, document)
+        else:
+            room -= len(document.data)
+            groups.setdefault(root, []).append(document)
+    return list(groups.values())
+
+
+def _read_by(check: Check, files: Mapping[str, Path]) -> list[tuple[str, str]]:
+    roots = ((path, check.root_of(path)) for path in sorted(files))
+    return [(path, root) for path, root in roots if root is not None]
+
+
+def _note(gaps: dict[str, None], problem: NotComputable) -> None:
+    gaps.setdefault(f"{problem.path}: {problem.reason}")
+
+
+@dataclass
+class _Shelf:
+    """Reads each file once as long as it is wanted again soon; many checks read the same few."""
+
+    files: Mapping[str, Path]
+    kept: OrderedDict[tuple[str, int | None], Document | NotComputable] = field(default_factory=lambda: OrderedDict())
+
+    def document(self, path: str, only_first: int | None) -> Document | NotComputable:
+        key = (path, only_first)
+        if key not in self.kept:
+            self.kept[key] = read_document(path, self.files[path], only_first=only_first)
+            self._make_room()
+        self.kept.move_to_end(key)
+        return self.kept[key]
+
+    def _make_room(self) -> None:
+        while len(self.kept) > 1 and sum(map(_size, self.kept.values())) > _MOST_BYTES:
+            self.kept.popitem(last=False)
+
+
+def _size(document: Document | NotComputable) -> int:
+    return len(document.data) if isinstance(document, Document) else 0

@@ -1,0 +1,66 @@
+"""A file as checks see it: numbered lines whose bytes can be cited. Only a line feed ends a line."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from affidavit.checks.found import NotComputable
+
+# Command output is small; past these a file is no table that a check knows, and reading it would cost minutes.
+LARGEST = 32 * 1024 * 1024
+MOST_LINES = 1_000_000
+# What a computation sees of a line. Citations always cover the whole line.
+SEEN_OF_LINE = 16 * 1024
+
+
+@dataclass(frozen=True)
+class Document:
+    path: str
+    data: bytes
+
+    @property
+    def is_blank(self) -> bool:
+        return not self.data.strip()
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Numbers from 1, and the text without its line end. Bytes that are not UTF-8 become U+FFFD."""
+        for number, start, end in self._spans():
+            yield number, self.data[start : min(end, start + SEEN_OF_LINE)].decode("utf-8", "replace")
+
+    def spans(self, numbers: Collection[int]) -> dict[int, tuple[int, int]]:
+        """Where lines lie in the file: first byte and the byte after the last, without the line end."""
+        return {number: (start, end) for number, start, end in self._spans() if number in numbers}
+
+    def _spans(self) -> Iterator[tuple[int, int, int]]:
+        start, number, size = 0, 0, len(self.data)
+        while start < size:
+            feed = self.data.find(b"\n", start)
+            end = size if feed < 0 else feed
+            number += 1
+            yield number, start, end - self.data.endswith(b"\r", start, end)
+            start = end + 1
+
+
+def named(documents: Sequence[Document], name: str) -> Document | None:
+    """The one at this path of the bundle, unless it is missing or blank."""
+    for document in documents:
+        if (document.path == name or document.path.endswith(f"/{name}")) and not document.is_blank:
+            return document
+    return None
+
+
+def read_document(path: str, location: Path, *, only_first: int | None = None) -> Document | NotComputable:
+    """`only_first`: the bytes a check needs; the rest, and with it a last line that is cut, is left alone."""
+    try:
+        with location.open("rb") as file:
+            data = file.read(only_first if only_first is not None else LARGEST + 1)
+            is_cut = only_first is not None and bool(file.read(1))
+    except OSError as error:
+        return NotComputable(path, f"cannot be read: {error.strerror or type(error).__name__}")
+    if is_cut:
+        data = data[: data.rfind(b"\n") + 1]
+    if len(data) > LARGEST:
+        return NotComputable(path, f"is larger than {LARGEST >> 20} MiB, so nothing was computed from it")
+    if data.count(b"\n") > MOST_LINES:
+        return NotComputable(path, f"has more than {MOST_LINES} lines, so nothing was computed from it")
+    return Document(path, data)

@@ -1,0 +1,46 @@
+"""What a check shows, as a finding: the same evidence as a rule's, with the measured fact beside it."""
+
+import hashlib
+import os
+from pathlib import Path
+
+from affidavit.bundle.layout import role_of
+from affidavit.checks.run import Hit, ShownBy
+from affidavit.evidence.finding import ByteRange, Evidence, Finding, LineRange, Occurrence, excerpt_of
+
+
+def measured_finding(full_key: str, location: Path, shown: ShownBy) -> Finding:
+    """Command output tells the state when the bundle was made and names no time, so none is claimed."""
+    check, lead = shown.check, shown.hits[0]
+    return Finding(
+        finding_id="",
+        rule=check.id,
+        severity=check.severity,
+        pattern=check.name,
+        description=check.means,
+        component=role_of(shown.path).holds[0],
+        signal=check.signal,
+        count=len(shown.hits),
+        first_seen=None,
+        last_seen=None,
+        evidence=_evidence(full_key, location, shown.path, lead),
+        additional_occurrences=tuple(
+            Occurrence(line=hit.line, byte_offset=ByteRange(start=hit.start, end=hit.end), timestamp=None)
+            for hit in shown.hits[1:]
+        ),
+        detail=lead.detail,
+    )
+
+
+def _evidence(full_key: str, location: Path, path: str, hit: Hit) -> Evidence:
+    with location.open("rb", buffering=0) as file:
+        line = os.pread(file.fileno(), hit.end - hit.start, hit.start)
+    return Evidence(
+        source_file=path,
+        full_key=full_key,
+        excerpt=excerpt_of(line),
+        line_range=LineRange(start=hit.line, end=hit.line),
+        byte_offset=ByteRange(start=hit.start, end=hit.end),
+        timestamp=None,
+        sha256=hashlib.sha256(line).hexdigest(),
+    )
