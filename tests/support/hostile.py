@@ -113,39 +113,17 @@ def zip_around(*middle: ZipEntry) -> bytes:
 # Names
 
 
-@hostile("leaves the bundle", f"../{PROBE}")
-def dots_at_the_beginning() -> bytes:
-    return around(member(f"../{PROBE}", OOM))
+LEAVING = (f"../{PROBE}", f"kernel/../../../{PROBE}", "kernel/..", f"..\\..\\{PROBE}")
 
 
-@hostile("leaves the bundle", f"kernel/../../../{PROBE}")
-def dots_in_the_middle() -> bytes:
-    return around(member(f"kernel/../../../{PROBE}", OOM))
+@hostile("leaves the bundle", *LEAVING, f"../../{PROBE}")
+def dots_anywhere_in_a_path() -> bytes:
+    return around(*(member(name, OOM) for name in LEAVING), member(PROBE, OOM, prefix=b"../.."))
 
 
-@hostile("leaves the bundle", "kernel/..")
-def dots_at_the_end() -> bytes:
-    return around(member("kernel/..", OOM))
-
-
-@hostile("leaves the bundle", f"..\\..\\{PROBE}")
-def dots_behind_backslashes() -> bytes:
-    return around(member(f"..\\..\\{PROBE}", OOM))
-
-
-@hostile("leaves the bundle", f"../../{PROBE}")
-def dots_in_the_ustar_prefix() -> bytes:
-    return around(member(PROBE, OOM, prefix=b"../.."))
-
-
-@hostile("absolute path", f"/{PROBE}/x.log")
-def absolute_path() -> bytes:
-    return around(member(f"/{PROBE}/x.log", OOM))
-
-
-@hostile("absolute path", f"//{PROBE}/x.log")
-def absolute_path_with_two_slashes() -> bytes:
-    return around(member(f"//{PROBE}/x.log", OOM))
+@hostile("absolute path", f"/{PROBE}/x.log", f"//{PROBE}/x.log")
+def absolute_paths() -> bytes:
+    return around(member(f"/{PROBE}/x.log", OOM), member(f"//{PROBE}/x.log", OOM))
 
 
 @hostile("its name is empty", "(no name)", "./.")
@@ -153,73 +131,43 @@ def empty_names() -> bytes:
     return around(member("", OOM), member("./.", OOM))
 
 
-@hostile("control characters", "kernel/\\x1b[2J\\x1b]0;owned\\x07.log")
-def escape_sequences_in_a_name() -> bytes:
-    return around(member("kernel/\x1b[2J\x1b]0;owned\x07.log", OOM))
-
-
-@hostile("control characters", "kernel/x\\nCRITICAL forged line\\r.log")
-def line_ends_in_a_name() -> bytes:
-    return around(member("kernel/x\nCRITICAL forged line\r.log", OOM))
-
-
-@hostile("kernel/\\u202egol.exe\\u2066", is_lossless=True)
-def direction_marks_in_a_name() -> bytes:
-    return around(member("kernel/\u202egol.exe\u2066", b"x"))
+@hostile("control characters", "kernel/\\x1b[2J\\x1b]0;owned\\x07.log", "kernel/x\\nCRITICAL forged line\\r.log")
+def escape_sequences_and_line_ends_in_names() -> bytes:
+    names = ("kernel/\x1b[2J\x1b]0;owned\x07.log", "kernel/x\nCRITICAL forged line\r.log")
+    return around(*(member(name, OOM) for name in names))
 
 
 @hostile("kernel/\\xff\\xc3.log", is_lossless=True)
-def names_that_are_not_utf_8() -> bytes:
-    return around(member(b"kernel/\xff\xc3.log", OOM), pax({"path": b"kernel/\xfe.log"}), member("short", OOM))
+def names_that_are_not_utf_8_or_not_visible() -> bytes:
+    marked = member("kernel/\u202egol.exe\u2066", b"x")
+    return around(member(b"kernel/\xff\xc3.log", OOM), pax({"path": b"kernel/\xfe.log"}), member("short", OOM), marked)
 
 
-@hostile("its name is too long", f"kernel/{'n' * 193}…")
-def name_part_over_255_bytes() -> bytes:
-    return around(long_name(b"kernel/" + b"n" * 300), member("short", OOM))
+@hostile("its name is too long", f"kernel/{'n' * 193}…", "kernel/\\xff", "folder/folder/", "d/d/d/d/")
+def names_too_long_and_paths_too_deep() -> bytes:
+    """One becomes too long only when its bytes are written as escapes."""
+    names = (b"kernel/" + b"n" * 300, b"kernel/" + b"\xff" * 100, b"folder/" * 700 + b"x.log", b"d/" * 400 + b"x.log")
+    return around(*(long_name(name) + member("short", OOM) for name in names))
 
 
-@hostile("its name is too long", f"kernel/{chr(92)}xff")
-def name_part_over_255_bytes_once_escaped() -> bytes:
-    return around(long_name(b"kernel/" + b"\xff" * 100), member("short", OOM))
-
-
-@hostile("its name is too long", "folder/folder/")
-def path_over_4096_bytes() -> bytes:
-    return around(pax({"path": "folder/" * 700 + "x.log"}), member("short", OOM))
-
-
-@hostile("folders deep", "d/d/d/d/d/")
-def path_of_hundreds_of_folders() -> bytes:
-    return around(pax({"path": "d/" * 400 + "x.log"}), member("short", OOM))
-
-
-@hostile("more than 20000 folders")
+@hostile("more than 3000 folders", f"119/{'d/' * 29}x.log", good=(BEFORE,))
 def more_folders_than_files() -> bytes:
-    deep = "d/" * 55
-    return around(*(member(f"{i}/{deep}x.log") for i in range(400)))
+    deep = "d/" * 29
+    return tar(FIRST, *(member(f"{i}/{deep}x.log", OOM) for i in range(120)))
 
 
 # Links and special files
 
 
-@hostile("refused: it is a link (/etc/passwd)", "kernel/passwd")
-def symlink_to_an_absolute_path() -> bytes:
-    return around(link(b"kernel/passwd", b"/etc/passwd"))
+@hostile("refused: it is a link (/etc/passwd)", "kernel/passwd", "kernel/up")
+def symlinks_out_of_the_bundle() -> bytes:
+    return around(link(b"kernel/passwd", b"/etc/passwd"), link(b"kernel/up", b"../../.."))
 
 
-@hostile("refused: it is a link (../../..)", "kernel/up")
-def symlink_out_of_the_bundle() -> bytes:
-    return around(link(b"kernel/up", b"../../.."))
-
-
-@hostile("refused: it is a link (/etc/passwd)", "kernel/passwd")
-def hard_link_to_an_absolute_path() -> bytes:
-    return around(link(b"kernel/passwd", b"/etc/passwd", HARD_LINK))
-
-
-@hostile("refused: it is a link (kernel/dmesg.current)", "kernel/copy.log")
-def hard_link_inside_the_bundle() -> bytes:
-    return around(link(b"kernel/copy.log", BEFORE.encode(), HARD_LINK))
+@hostile("refused: it is a link (/etc/passwd)", "kernel/passwd", "kernel/copy.log")
+def hard_links() -> bytes:
+    inside = link(b"kernel/copy.log", BEFORE.encode(), HARD_LINK)
+    return around(link(b"kernel/passwd", b"/etc/passwd", HARD_LINK), inside)
 
 
 @hostile("refused: it is a link (..)", "up", "up/up2")
@@ -227,7 +175,7 @@ def chain_of_symlinks_with_a_file_through_it() -> bytes:
     return around(link(b"up", b".."), link(b"up/up2", b".."), member(f"up/up2/{PROBE}", OOM))
 
 
-@hostile("refused: it is a link", "kernel/messages")
+@hostile("refused: it is a link", "kernel/messages (2)")
 def symlink_and_then_a_file_of_its_name() -> bytes:
     return around(link(b"kernel/messages", f"../../{PROBE}".encode()), member("kernel/messages", OOM))
 
@@ -260,36 +208,19 @@ def devices_and_pipes() -> bytes:
 # Extended headers
 
 
-@hostile("leaves the bundle", f"../{PROBE}")
-def pax_path_that_leaves() -> bytes:
-    return around(pax({"path": f"../{PROBE}"}), member("kernel/harmless.log", OOM))
+@hostile("leaves the bundle", f"../{PROBE}", f"../../{PROBE}")
+def extended_headers_that_rename_a_member_to_leave() -> bytes:
+    renamed = member("kernel/harmless.log", OOM)
+    return around(pax({"path": f"../{PROBE}"}), renamed, long_name(f"../../{PROBE}".encode()), renamed)
 
 
-@hostile("leaves the bundle", f"../../{PROBE}")
-def gnu_long_name_that_leaves() -> bytes:
-    return around(long_name(f"../../{PROBE}".encode()), member("kernel/harmless.log", OOM))
+PAX_SIZES = ("4096", "1", "-512", "many", "9" * 5000)
 
 
-@hostile("disagree about its size", "kernel/x.log")
-def pax_size_larger_than_the_member() -> bytes:
-    return around(pax({"size": "4096"}), member("kernel/x.log", OOM))
-
-
-@hostile("disagree about its size", "kernel/x.log")
-def pax_size_smaller_than_the_member() -> bytes:
-    return around(pax({"size": "1"}), member("kernel/x.log", OOM * 10))
-
-
-@hostile("disagree about its size", "kernel/x.log", "kernel/y.log", "kernel/z.log")
-def pax_sizes_that_are_no_sizes() -> bytes:
-    return around(
-        pax({"size": "-512"}),
-        member("kernel/x.log", OOM),
-        pax({"size": "many"}),
-        member("kernel/y.log", OOM),
-        pax({"size": "9" * 5000}),
-        member("kernel/z.log", OOM),
-    )
+@hostile("disagree about its size", *(f"kernel/{number}.log" for number in range(len(PAX_SIZES))))
+def pax_sizes_that_lie() -> bytes:
+    """Larger than the member, smaller, and no sizes at all."""
+    return around(*(pax({"size": size}) + member(f"kernel/{i}.log", OOM * 10) for i, size in enumerate(PAX_SIZES)))
 
 
 @hostile("an extended header claims 3221225472 bytes")
@@ -299,7 +230,7 @@ def pax_header_that_claims_gigabytes() -> bytes:
 
 @hostile("an extended header claims 200000 bytes")
 def pax_header_of_200_kilobytes() -> bytes:
-    return around(pax({"comment": "c" * 199_983}), member("kernel/x.log", OOM))
+    return around(pax({"comment": "c" * 199_984}), member("kernel/x.log", OOM))
 
 
 @hostile("no list of records", "kernel/x.log")
@@ -323,7 +254,7 @@ def chain_of_pax_headers() -> bytes:
     return around(pax({"comment": "again"}) * 5000, member("kernel/x.log", OOM))
 
 
-@hostile("extended headers take more than", "kernel/x.log")
+@hostile("extended headers take more than", "kernel/again.log")
 def chain_of_gnu_long_names() -> bytes:
     return around(long_name(b"kernel/again.log") * 5000, member("kernel/x.log", OOM))
 
@@ -334,9 +265,9 @@ def flood_of_global_headers() -> bytes:
     return around(flood, member("kernel/x.log", OOM))
 
 
-@hostile("more than 100000 headers", good=(BEFORE,), form="tar.gz")
+@hostile("more than 60000 headers", good=(BEFORE,), form="tar.gz")
 def endless_headers() -> bytes:
-    return gz(around(pax({"comment": "again"}, kind=GLOBAL_PAX) * 110_000), level=1)
+    return gz(around(pax({"comment": "again"}, kind=GLOBAL_PAX) * 61_000), level=1)
 
 
 @hostile("a global header was ignored, as it changes all members: linkpath")
@@ -364,8 +295,8 @@ def gnu_sparse(name: bytes, *, goes_on: bool, claims: int) -> bytes:
 def gnu_sparse_files() -> bytes:
     more = (octal(512, 12) + octal(512, 12)).ljust(512, b"\0")
     return around(
-        gnu_sparse(b"kernel/holes.log", goes_on=False, claims=8 << 30) + padded(OOM)[:512],
-        gnu_sparse(b"kernel/more-holes.log", goes_on=True, claims=8 << 30) + more + padded(OOM)[:512],
+        gnu_sparse(b"kernel/holes.log", goes_on=False, claims=4 << 30) + padded(OOM)[:512],
+        gnu_sparse(b"kernel/more-holes.log", goes_on=True, claims=4 << 30) + more + padded(OOM)[:512],
     )
 
 
@@ -374,7 +305,7 @@ def gnu_sparse_file_with_an_endless_map() -> bytes:
     further = bytearray(octal(0, 12) * 42)
     further = further.ljust(512, b"\0")
     further[504] = 1
-    return around(gnu_sparse(b"kernel/holes.log", goes_on=True, claims=8 << 30), bytes(further) * 1000)
+    return around(gnu_sparse(b"kernel/holes.log", goes_on=True, claims=4 << 30), bytes(further) * 1000)
 
 
 @hostile("refused: it is a sparse file", "kernel/a.log", "kernel/b.log", f"../{PROBE}")
@@ -462,29 +393,20 @@ def size_larger_than_the_archive() -> bytes:
     return tar(FIRST, header(b"kernel/x.log", size=1 << 30) + padded(OOM))
 
 
-@hostile("is damaged: [ 8123.561377] Out of memory")
+@hostile("is damaged: \\n[ 8123.561377] Out of memory")
 def size_smaller_than_the_content() -> bytes:
     return around(member("kernel/x.log", OOM * 20, size=512))
 
 
-@hostile("kernel/x.log claims -512 bytes")
-def negative_size() -> bytes:
-    return around(member("kernel/x.log", OOM, size=base_256(-512, 12)))
-
-
-@hostile("kernel/x.log claims -1 bytes")
-def negative_size_in_octal() -> bytes:
-    return around(member("kernel/x.log", OOM, size=b"-0000000001"))
+@hostile("kernel/0.log claims -512 bytes")
+def sizes_that_are_none() -> bytes:
+    sizes = (base_256(-512, 12), b"-0000000001", b"0x7fffffffff", b"99999999999", b"\xff" * 12)
+    return around(*(member(f"kernel/{i}.log", OOM, size=size) for i, size in enumerate(sizes)))
 
 
 @hostile("claims 38685626227668133590597632 bytes")
 def size_of_85_bits() -> bytes:
     return around(member("kernel/x.log", OOM, size=base_256(1 << 85, 12)))
-
-
-@hostile("kernel/x.log: invalid header")
-def size_that_is_no_number() -> bytes:
-    return around(member("kernel/x.log", OOM, size=b"0x7fffffffff"))
 
 
 @hostile("kernel/x.log", is_lossless=True)
@@ -545,11 +467,6 @@ def gzip_with_a_wrong_checksum() -> bytes:
     return flipped(gz(around()), -8)
 
 
-@hostile("incorrect length check", form="tar.gz")
-def gzip_with_a_wrong_length() -> bytes:
-    return flipped(gz(around()), -4)
-
-
 @hostile("not gzip follows", form="tar.gz")
 def garbage_behind_a_gzip() -> bytes:
     return gz(around()) + b"\x00" * 100 + b"garbage" * 2000
@@ -582,11 +499,6 @@ def members_behind_the_end_mark() -> bytes:
     return tar(FIRST) + tar(LAST)
 
 
-@hostile(BEFORE, form="tar.gz", is_lossless=True)
-def a_hundred_thousand_empty_gzip_streams() -> bytes:
-    return gz(FIRST) + gz(b"") * 100_000 + gz(LAST + END_MARK)
-
-
 @hostile("is damaged", form="tar.gz")
 def a_hundred_thousand_empty_gzip_streams_and_damage() -> bytes:
     return gz(FIRST) + gz(b"") * 100_000 + flipped(gz(LAST + END_MARK), -8)
@@ -606,10 +518,10 @@ def rotated_log_that_is_a_bomb() -> bytes:
     return around(member("var_log/messages.1.gz", gz_zeros(300)))
 
 
-@hostile("more than 200 times its compressed size", "var_log/messages.199.gz", form="tar.gz")
-def hundreds_of_small_bombs() -> bytes:
+@hostile("more than 200 times its compressed size", "var_log/messages.59.gz", form="tar.gz")
+def dozens_of_small_bombs() -> bytes:
     """None is large enough to be judged alone, and each compresses to nothing beside the first."""
-    return gz(around(*(member(f"var_log/messages.{i}.gz", gz_zeros(60)) for i in range(200))))
+    return gz(around(*(member(f"var_log/messages.{i}.gz", gz_zeros(60)) for i in range(60))))
 
 
 @hostile("more than 200 times its compressed size", "var_log/9.log", form="tar.gz")
@@ -694,15 +606,10 @@ def zip_with_a_name_that_is_not_utf_8() -> bytes:
     return zip_around(ZipEntry(name=b"kernel/\xff\xfe.log", content=OOM, flags=0x800))
 
 
-@hostile("refused: it is a link", "kernel/passwd", form="zip")
-def zip_with_a_symlink() -> bytes:
-    return zip_around(ZipEntry(name=b"kernel/passwd", content=b"/etc/passwd", method=0, mode=0o120777))
-
-
-@hostile("special file", "kernel/pipe", "kernel/tty", form="zip")
-def zip_with_special_files() -> bytes:
-    modes = ((b"kernel/pipe", 0o010644), (b"kernel/tty", 0o020644))
-    return zip_around(*(ZipEntry(name=name, content=OOM, mode=mode) for name, mode in modes))
+@hostile("refused: it is a link", "kernel/passwd", "kernel/pipe", "kernel/tty", form="zip")
+def zip_with_links_and_special_files() -> bytes:
+    modes = ((b"kernel/passwd", 0o120777), (b"kernel/pipe", 0o010644), (b"kernel/tty", 0o020644))
+    return zip_around(*(ZipEntry(name=name, content=b"/etc/passwd", mode=mode) for name, mode in modes))
 
 
 @hostile("refused: it is a encrypted file", "kernel/secret.log", form="zip")
@@ -710,15 +617,11 @@ def zip_with_an_encrypted_member() -> bytes:
     return zip_around(ZipEntry(name=b"kernel/secret.log", content=OOM, flags=1))
 
 
-@hostile("compression method 99 is not supported", "kernel/x.log", form="zip")
-def zip_with_an_unknown_method() -> bytes:
-    return zip_around(ZipEntry(name=b"kernel/x.log", content=OOM, method=99))
-
-
-@hostile("compression method 12 is not supported", "kernel/bomb.log", form="zip")
-def zip_with_a_bzip2_bomb() -> bytes:
+@hostile("compression method 12 is not supported", "kernel/bomb.log", "kernel/odd.log", form="zip")
+def zip_with_a_bzip2_bomb_and_an_unknown_method() -> bytes:
     once = bz2.compress(bytes(45_899_235), 9)
-    return zip_around(ZipEntry(name=b"kernel/bomb.log", method=12, raw=once * 20_000, claimed_size=1 << 31))
+    bomb = ZipEntry(name=b"kernel/bomb.log", method=12, raw=once * 20_000, claimed_size=1 << 31)
+    return zip_around(bomb, ZipEntry(name=b"kernel/odd.log", content=OOM, method=99))
 
 
 @hostile("more than 200 times its compressed size", "kernel/bomb.log", form="zip")
@@ -740,11 +643,6 @@ def zip_whose_list_lies_about_sizes() -> bytes:
     return zip_around(*(ZipEntry(name=name, content=OOM, claimed_size=size) for name, size in lies))
 
 
-@hostile("its checksum does not match", "kernel/x.log", form="zip")
-def zip_with_a_wrong_checksum() -> bytes:
-    return zip_around(ZipEntry(name=b"kernel/x.log", content=OOM, crc=1))
-
-
 @hostile("the compressed data is damaged", "kernel/x.log", form="zip")
 def zip_with_damaged_data() -> bytes:
     packed = ZipEntry(name=b"x", content=NOISE).packed
@@ -752,14 +650,11 @@ def zip_with_damaged_data() -> bytes:
     return zip_around(ZipEntry(name=b"kernel/x.log", content=NOISE, raw=broken))
 
 
-@hostile("another name than the archive's list", "kernel/x.log", form="zip")
-def zip_whose_two_names_differ() -> bytes:
-    return zip_around(ZipEntry(name=b"kernel/x.log", local_name=b"kernel/y.log", content=OOM))
-
-
-@hostile("not where the archive's list says", "kernel/x.log", form="zip")
-def zip_that_lists_what_is_not_there() -> bytes:
-    return zip_around(ZipEntry(name=b"kernel/x.log", content=OOM, at=100_000))
+@hostile("its checksum does not match", "kernel/x.log", "kernel/y.log", "kernel/z.log", form="zip")
+def zip_whose_list_and_content_disagree() -> bytes:
+    changed = ZipEntry(name=b"kernel/x.log", content=OOM, crc=1)
+    renamed = ZipEntry(name=b"kernel/y.log", local_name=b"kernel/a.log", content=OOM)
+    return zip_around(changed, renamed, ZipEntry(name=b"kernel/z.log", content=OOM, at=100_000))
 
 
 @hostile("damaged zip archive", form="zip", is_refused=True)

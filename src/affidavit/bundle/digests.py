@@ -10,6 +10,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Protocol
 
+from affidavit.errors import EvidenceUnavailable
+
 BLOCK = 1 << 20
 _BUFFERS = 8
 # Handing a block over costs about as much as hashing this many bytes.
@@ -84,17 +86,27 @@ class FileDigests:
         self._path = path
         self._md5 = hashlib.md5(usedforsecurity=False)
         self._sha256 = hashlib.sha256()
+        self._failure: OSError | None = None
         self._thread = threading.Thread(target=self._run, name="archive digests", daemon=True)
         self._thread.start()
 
     def wait(self) -> tuple[str, str]:
+        """md5 and sha256. Raises EvidenceUnavailable: digests of half a file would be lies."""
         self._thread.join()
+        if self._failure is not None:
+            raise EvidenceUnavailable(
+                f"{self._path} could not be read to its end: {self._failure.strerror}",
+                hint="check the disk it lies on, or copy it elsewhere",
+            ) from self._failure
         return self._md5.hexdigest(), self._sha256.hexdigest()
 
     def _run(self) -> None:
         buffer = bytearray(BLOCK)
         view = memoryview(buffer)
-        with self._path.open("rb", buffering=0) as file:
-            while count := file.readinto(view):
-                self._md5.update(view[:count])
-                self._sha256.update(view[:count])
+        try:
+            with self._path.open("rb", buffering=0) as file:
+                while count := file.readinto(view):
+                    self._md5.update(view[:count])
+                    self._sha256.update(view[:count])
+        except OSError as error:
+            self._failure = error

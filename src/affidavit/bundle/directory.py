@@ -3,10 +3,10 @@
 import os
 import stat
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
-from affidavit.bundle.source import Member, MemberDamaged, MemberKind
+from affidavit.bundle.paths import shown
+from affidavit.bundle.source import Member, MemberDamaged, MemberKind, believable_time
 
 
 class DirectorySource:
@@ -18,11 +18,15 @@ class DirectorySource:
         self.problems: list[str] = []
 
     def members(self) -> Iterator[Member]:
-        for path in self._walk(self._root):
+        for path in self._walk():
             self._close_member()
             self._current = path
             yield self._member(path)
         self._close_member()
+
+    def names(self) -> Iterator[str]:
+        """What `members` will list, without looking at any file."""
+        return (str(path.relative_to(self._root)) for path in DirectorySource(self._root)._walk())
 
     def readinto(self, view: memoryview) -> int:
         if self._current is None:
@@ -42,17 +46,19 @@ class DirectorySource:
     def close(self) -> None:
         self._close_member()
 
-    def _walk(self, folder: Path) -> Iterator[Path]:
-        try:
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        except OSError as error:
-            self.problems.append(f"{folder.relative_to(self._root)}/ cannot be listed: {error.strerror}")
-            return
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                yield from self._walk(Path(entry.path))
-            else:
-                yield Path(entry.path)
+    def _walk(self) -> Iterator[Path]:
+        """Folder by folder, not one inside the other: a tree may be deeper than we could follow by calls."""
+        waiting = [self._root]
+        while waiting:
+            folder = waiting.pop()
+            try:
+                folders, files = _listed(folder)
+            except OSError as error:
+                name = shown(str(folder.relative_to(self._root)))
+                self.problems.append(f"{name}/ cannot be listed: {error.strerror}")
+                continue
+            yield from files
+            waiting.extend(reversed(folders))
 
     def _member(self, path: Path) -> Member:
         name = str(path.relative_to(self._root))
@@ -64,7 +70,7 @@ class DirectorySource:
             name=name,
             size=status.st_size if stat.S_ISREG(status.st_mode) else 0,
             kind=_kind(status.st_mode),
-            modified=datetime.fromtimestamp(status.st_mtime, UTC),
+            modified=believable_time(status.st_mtime),
             location=path,
         )
 
@@ -72,6 +78,16 @@ class DirectorySource:
         if self._file is not None:
             os.close(self._file)
         self._file = self._current = None
+
+
+def _listed(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Its folders and its other entries."""
+    folders: list[Path] = []
+    files: list[Path] = []
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            (folders if entry.is_dir(follow_symlinks=False) else files).append(Path(entry.path))
+    return folders, files
 
 
 def _kind(mode: int) -> MemberKind:

@@ -1,26 +1,26 @@
 """Read a gzip file fast, and when it is damaged, still hand over every byte that can be decoded."""
 
+import gzip
 import zlib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
 
 from isal import igzip
 from isal.igzip_lib import IsalError
 
+from affidavit.bundle.inflate import PIECE, inflate
 from affidavit.bundle.source import MemberDamaged
 
-_PIECE = 4096
+GZIP_MAGIC = b"\x1f\x8b"
+_WITH_GZIP_HEADER = 31
 _DAMAGE: tuple[type[Exception], ...] = (
     EOFError,
-    OSError,
+    gzip.BadGzipFile,
     zlib.error,
-    cast(type[Exception], IsalError),
-)  # a class, typed as an instance
-
-
-class _Inflater(Protocol):
-    def decompress(self, data: bytes, /) -> bytes: ...
+    cast(type[Exception], IsalError),  # a class, typed as an instance
+)
 
 
 class Gunzip:
@@ -33,17 +33,18 @@ class Gunzip:
         self._delivered = 0
         self._salvaged: Iterator[bytes] | None = None
         self._rest = b""
+        self._failure: MemberDamaged | None = None
 
     def readinto(self, view: memoryview) -> int:
-        if self._salvaged is None:
-            try:
-                count = self._fast.readinto(view)
-            except _DAMAGE:
-                self._salvaged = _salvage(self._path, skip=self._delivered)
-            else:
-                self._delivered += count
-                return count
-        return self._readinto_salvaged(view)
+        if self._failure is not None:
+            raise self._failure
+        try:
+            return self._readinto(view)
+        except MemberDamaged as error:
+            self._failure = error
+        except OSError as error:
+            self._failure = MemberDamaged(f"it cannot be read: {error.strerror}")
+        raise self._failure
 
     def consumed(self) -> int:
         return self._file.tell()
@@ -52,9 +53,20 @@ class Gunzip:
         self._fast.close()
         self._file.close()
 
-    def _readinto_salvaged(self, view: memoryview) -> int:
-        while not self._rest and self._salvaged is not None:
-            self._rest = next(self._salvaged)
+    def _readinto(self, view: memoryview) -> int:
+        if self._salvaged is None:
+            try:
+                count = self._fast.readinto(view)
+            except _DAMAGE:
+                self._salvaged = _salvage(self._path, skip=self._delivered)
+            else:
+                self._delivered += count
+                return count
+        return self._readinto_salvaged(view, self._salvaged)
+
+    def _readinto_salvaged(self, view: memoryview, salvaged: Iterator[bytes]) -> int:
+        while not self._rest:
+            self._rest = next(salvaged)
         count = min(len(view), len(self._rest))
         view[:count] = self._rest[:count]
         self._rest = self._rest[count:]
@@ -67,32 +79,17 @@ def _salvage(path: Path, *, skip: int) -> Iterator[bytes]:
         if skip < len(piece):
             yield piece[skip:]
         skip = max(0, skip - len(piece))
+    raise MemberDamaged("the compressed data is damaged")
 
 
 def _decoded(path: Path) -> Iterator[bytes]:
-    inflate = zlib.decompressobj(wbits=31)
+    """One stream after the other; zeros between and behind them are padding."""
     with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            before = inflate.copy()
-            try:
-                yield inflate.decompress(piece)
-            except zlib.error as error:
-                yield from _bytewise(before, piece)
-                raise MemberDamaged(f"the compressed data is damaged ({error})") from error
-            if inflate.eof:
-                rest = inflate.unused_data + file.read(_PIECE)
-                if not rest.strip(b"\0"):
-                    break
-                inflate = zlib.decompressobj(wbits=31)
-                file.seek(-len(rest), 1)
-    if inflate.eof:
-        raise MemberDamaged("something that is not gzip follows the compressed data")
-    raise MemberDamaged("the compressed data ends too early")
-
-
-def _bytewise(inflate: _Inflater, piece: bytes) -> Iterator[bytes]:
-    try:
-        for index in range(len(piece)):
-            yield inflate.decompress(piece[index : index + 1])
-    except zlib.error:
-        return
+        pieces = iter(lambda: file.read(PIECE), b"")
+        rest = next(pieces, b"")
+        while rest:
+            rest = (yield from inflate(chain((rest,), pieces), wbits=_WITH_GZIP_HEADER)).lstrip(b"\0")
+            while len(rest) < len(GZIP_MAGIC) and (more := next(pieces, b"")):
+                rest = (rest + more).lstrip(b"\0")
+            if rest and not rest.startswith(GZIP_MAGIC):
+                raise MemberDamaged("something that is not gzip follows the compressed data")

@@ -1,22 +1,26 @@
 """Tell what a path is by its bytes, open it, or say what was expected."""
 
 import shutil
+import stat
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 from affidavit.bundle.directory import DirectorySource
-from affidavit.bundle.gunzip import Gunzip
+from affidavit.bundle.gunzip import GZIP_MAGIC, Gunzip
+from affidavit.bundle.layout import role_of
 from affidavit.bundle.limits import Limits
+from affidavit.bundle.paths import known_as, printable
 from affidavit.bundle.source import MemberDamaged, Source
 from affidavit.bundle.tar import TarSource
 from affidavit.bundle.zip import ZipSource
 from affidavit.errors import EvidenceUnavailable, InputRefused
 
 EXPECTED = "a node log bundle: .tar.gz, .tgz, .tar, .zip, or the directory it was unpacked to"
-GZIP_MAGIC = b"\x1f\x8b"
+TAR_NAMES = (".tar.gz", ".tgz", ".tar")
 _SNIFFED = 512
 _OTHERS = {
     b"%PDF": "a PDF document",
@@ -42,13 +46,11 @@ class OpenedBundle:
 @contextmanager
 def open_bundle(path: Path, *, limits: Limits, name: str | None = None) -> Generator[OpenedBundle]:
     """Raises InputRefused when the path is not a bundle."""
-    name = name or path.resolve().name
-    if not path.exists():
-        raise InputRefused(f"there is no {path}", hint=f"expected {EXPECTED}")
-    if path.is_dir():
-        source: Source = DirectorySource(_files_root(path))
-        archive = None
-    elif path.is_file():
+    mode = _mode_of(path)
+    name = name or printable(path.resolve().name or str(path))
+    if stat.S_ISDIR(mode):
+        source, archive = _open_directory(path, name, limits), None
+    elif stat.S_ISREG(mode):
         source, archive = _open_archive(path, name, limits), path
     else:
         raise InputRefused(f"{path} is neither a file nor a directory", hint=f"expected {EXPECTED}")
@@ -80,6 +82,29 @@ def is_tar_header(block: bytes) -> bool:
     except ValueError:
         return False
     return claimed == sum(block[:148]) + 8 * 0x20 + sum(block[156:512])
+
+
+def no_logs(name: str, files: int) -> InputRefused:
+    return InputRefused(f"{name} has {files} files and none of them is a node's log", hint=f"expected {EXPECTED}")
+
+
+def _mode_of(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        raise InputRefused(f"there is no {path}", hint=f"expected {EXPECTED}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputRefused(f"{path} cannot be opened: {reason}", hint="check the path and its permissions") from error
+
+
+def _open_directory(path: Path, name: str, limits: Limits) -> Source:
+    """Refuses by names alone what holds no log: a home directory would take long to read, for nothing."""
+    source = DirectorySource(_files_root(path))
+    names = list(islice(source.names(), limits.members))
+    if names and not any(role_of(known_as(file)).is_read or file.endswith(TAR_NAMES) for file in names):
+        raise no_logs(name, len(names))
+    return source
 
 
 def _files_root(path: Path) -> Path:

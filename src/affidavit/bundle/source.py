@@ -6,19 +6,21 @@ read; what a source could not even list goes to `problems`.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
 from affidavit.errors import AffidavitError
 
+_LATEST = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
+
 
 class MemberKind(StrEnum):
     FILE = "file"
     FOLDER = "folder"
     LINK = "link"
-    DEVICE = "device"
+    DEVICE = "device, pipe or other special file"
     SPARSE = "sparse file"
     ENCRYPTED = "encrypted file"
     UNREADABLE = "unreadable file"
@@ -30,7 +32,10 @@ class MemberDamaged(AffidavitError):
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """`location` is set when the bytes already lie on disk and need not be copied."""
+    """`location` is set when the bytes already lie on disk and need not be copied.
+
+    `detail` says more about a member that is no file: where a link leads, why one cannot be read.
+    """
 
     name: str
     size: int
@@ -56,3 +61,8 @@ class Source(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+def believable_time(seconds: float) -> datetime | None:
+    """A modification time; None when no node's clock can have shown it."""
+    return datetime.fromtimestamp(seconds, UTC) if 0 <= seconds < _LATEST else None

@@ -11,7 +11,7 @@ from pathlib import Path
 from affidavit.bundle.layout import Kind
 from affidavit.bundle.lines import LineIndex, build_line_index, newlines_before
 from affidavit.bundle.manifest import MANIFEST_VERSION, FileType, Manifest, ManifestFile, summarize_types
-from affidavit.bundle.opening import EXPECTED
+from affidavit.bundle.opening import no_logs
 from affidavit.bundle.unpack import Unpacked, UnpackedFile
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.finding import ByteRange, Evidence
@@ -121,10 +121,7 @@ def _nothing_to_analyze(name: str, unpacked: Unpacked) -> InputRefused:
     troubles = [f"{file.path}: {file.reason}" for file in unpacked.files if file.reason is not None]
     troubles.extend(unpacked.problems)
     if not troubles:
-        return InputRefused(
-            f"{name} has {len(unpacked.files)} files and none of them is a node's log",
-            hint=f"expected {EXPECTED}",
-        )
+        return no_logs(name, len(unpacked.files))
     more = f" (and {len(troubles) - _SHOWN} more)" if len(troubles) > _SHOWN else ""
     return InputRefused(
         f"nothing in {name} can be analyzed: {'; '.join(troubles[:_SHOWN])}{more}",

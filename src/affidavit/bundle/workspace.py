@@ -42,22 +42,25 @@ def prepare_output(folder: Path) -> None:
 
 
 def publish(folder: Path, files: dict[str, bytes]) -> None:
-    """Write the files in order, each in one step: a reader sees the old one or the new one, never half."""
-    for name, content in files.items():
-        unfinished = folder / f"{_PREFIX}{name}"
-        try:
-            with unfinished.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(folder / name)
-        except OSError as error:
-            unfinished.unlink(missing_ok=True)
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            raise EvidenceUnavailable(
-                f"{folder / name} could not be written: {'the disk is full' if full else error.strerror}",
-                hint="free some space or choose another --out; nothing half-written was left",
-            ) from error
+    """Write all files in full under other names, then put them in place in order: a reader never sees half of one.
+
+    Whatever goes wrong while writing, a full disk or Ctrl-C, nothing is left behind.
+    """
+    unfinished = [folder / f"{_PREFIX}{name}" for name in files]
+    try:
+        for path, content in zip(unfinished, files.values(), strict=True):
+            _write_through(path, content)
+        for path, name in zip(unfinished, files, strict=True):
+            path.replace(folder / name)
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise EvidenceUnavailable(
+            f"{' and '.join(files)} could not be written to {folder}: {'the disk is full' if full else error.strerror}",
+            hint="free some space or choose another --out; nothing half-written was left",
+        ) from error
+    finally:
+        for path in unfinished:
+            path.unlink(missing_ok=True)
 
 
 def publish_folder(source: Path, target: Path) -> None:
@@ -71,3 +74,10 @@ def publish_folder(source: Path, target: Path) -> None:
         source.rename(target)
     else:
         target.mkdir()
+
+
+def _write_through(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.findings import an_evidence
 
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.citation import check
 from affidavit.evidence.finding import ByteRange, Evidence, LineRange, excerpt_of
-from tests.support.findings import an_evidence
 
 
 class Memory:

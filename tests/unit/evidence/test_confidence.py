@@ -1,9 +1,9 @@
 import pytest
+from tests.support.findings import a_finding
 
 from affidavit.evidence.confidence import Level, confidence
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason
 from affidavit.evidence.finding import Confirmation, Finding
-from tests.support.findings import a_finding
 
 
 def coverage_of(percent: float) -> Coverage:

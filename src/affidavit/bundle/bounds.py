@@ -1,0 +1,52 @@
+"""Bombs: how much a member may unpack to, given what it, its container and the whole bundle have cost."""
+
+from affidavit.bundle.digests import BLOCK
+from affidavit.bundle.limits import Limits
+from affidavit.bundle.source import MemberDamaged, Source
+
+
+class TooMuch(MemberDamaged):
+    """A limit was reached: what was stored of the member is worthless and goes."""
+
+
+class Budget:
+    """The bundle as a whole. Archives inside archives are paid for by the outermost one alone."""
+
+    def __init__(self, limits: Limits, outermost: Source) -> None:
+        self.limits = limits
+        self.stored = 0
+        self._outermost = outermost
+        self._read_in_place = 0
+
+    def paid(self) -> int:
+        return self._outermost.consumed() + self._read_in_place
+
+    def pay(self, size: int) -> None:
+        """For an archive that is read where it lies, past its source."""
+        self._read_in_place += size
+
+
+class Bound:
+    """What one member may add. `given` is what its source has given before it."""
+
+    def __init__(self, budget: Budget, source: Source, given: int) -> None:
+        self._budget = budget
+        self._source = source
+        self._given = given
+        self._consumed_before = source.consumed()
+
+    def check(self, size: int) -> None:
+        """Raises TooMuch. `size` is what the member has unpacked to so far."""
+        limits, consumed = self._budget.limits, self._source.consumed()
+        total = self._budget.stored + size
+        if total > limits.total_bytes:
+            raise TooMuch(f"the bundle unpacks to more than {limits.total_bytes} bytes")
+        # The reader runs ahead of what it hands out, so the member is granted one block of input.
+        self._judge(size, consumed - self._consumed_before + BLOCK)
+        self._judge(self._given + size, consumed)
+        self._judge(total, self._budget.paid())
+
+    def _judge(self, unpacked: int, packed: int) -> None:
+        limits = self._budget.limits
+        if unpacked > limits.ratio_floor and unpacked > limits.ratio * max(packed, 1):
+            raise TooMuch(f"it unpacks to more than {limits.ratio} times its compressed size")
