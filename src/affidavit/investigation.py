@@ -19,7 +19,7 @@ from affidavit.evidence.finding import Finding, Suppressed
 from affidavit.index.assemble import assemble_index
 from affidavit.index.crew import Crew
 from affidavit.index.record import FindingsIndex
-from affidavit.index.slots import RuleSlots
+from affidavit.index.slots import slots_of
 from affidavit.knowledge import Knowledge
 
 EXTRACTED = "extracted"
@@ -53,7 +53,7 @@ def analyze(
     """Unpack, scan and index a bundle. `workspace` is an empty folder of ours; it receives the files."""
     started = time.monotonic()
     limits = limits or Limits()
-    slots = RuleSlots(knowledge.pack)
+    slots = slots_of(knowledge.pack)
     with open_bundle(path, limits=limits, name=name) as opened, Crew(slots, workers - 1) as crew:
         digests = FileDigests(opened.archive) if opened.archive is not None else None
         unpacked = unpack(opened.source, into=workspace / EXTRACTED, limits=limits, watcher=crew, progress=progress)

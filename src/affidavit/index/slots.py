@@ -58,6 +58,7 @@ class RuleSlots:
     def __init__(self, pack: RulePack, *, engine: str = "auto") -> None:
         self._pack = pack
         self._engine = engine
+        self._judges: dict[tuple[FileRole, tuple[str, ...]], Judge] = {}
 
     @cached_property
     def table(self) -> tuple[Slot, ...]:
@@ -89,11 +90,30 @@ class RuleSlots:
         return compile_matcher(patterns, engine=self._engine)
 
     def judge(self, path: str) -> "Judge":
+        """Files of one role, named by the same rules, share a judge: a bundle may hold thousands of them."""
         role = role_of(path)
-        readers = frozenset(
-            number for number, slot in enumerate(self.table) if slot.wordings and slot.rule.reads_file(path, role)
-        )
-        return Judge(self, path, role, readers)
+        named_by = tuple(rule.id for rule in self._naming_files if rule.names_file(path))
+        if (role, named_by) not in self._judges:
+            readers = frozenset(
+                number for number, slot in enumerate(self.table) if slot.wordings and slot.rule.reads_file(path, role)
+            )
+            self._judges[role, named_by] = Judge(self, path, role, readers)
+        return self._judges[role, named_by]
+
+    @cached_property
+    def _naming_files(self) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self._pack.rules if rule.globs)
+
+
+def slots_of(pack: RulePack) -> RuleSlots:
+    """The same pack gives the same slots, so that a service builds its engine once."""
+    if pack.version not in _BUILT:
+        _BUILT.clear()
+        _BUILT[pack.version] = RuleSlots(pack)
+    return _BUILT[pack.version]
+
+
+_BUILT: dict[str, RuleSlots] = {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

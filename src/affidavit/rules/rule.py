@@ -117,6 +117,10 @@ class Rule(_Data):
     def _reads_all_of(self, path: str, role: FileRole) -> bool:
         if role.kind is Kind.LOG and ANY in self.reads:
             return True
+        return self.names_file(path)
+
+    def names_file(self, path: str) -> bool:
+        """Whether `reads` names the file itself, not just a component."""
         return any(pattern.fullmatch(path) for pattern in self.globs)
 
     @cached_property
