@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help setup demo test check format bench lock clean
+.PHONY: help setup demo test check format docs bench lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,9 @@ check: setup ## format, lint, types, layering
 format: setup ## rewrite the sources the way `make check` wants them
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+docs: setup ## write docs/reference again out of rules, checks and commands
+	@$(BIN)/python -m affidavit.entrypoints.cli.reference
 
 bench: setup ## speed as ratios against peers, measured in one run
 	@$(BIN)/python -m benchmarks

@@ -62,14 +62,12 @@ class Storage:
     def store(self, member: Member, source: Source, bound: Bound, *, path: str, at: str, is_read: bool) -> Copied:
         """`path` is what the file is called, `at` where it lies. Raises EvidenceUnavailable on a full disk."""
         location = member.location or self._root / at
-        sink = None if member.location is not None else _create(location)
+        sink = None if member.location is not None else _NewFile(location, path, claimed=member.size)
         try:
-            copied = self._copy(member, source, bound, path=path, location=location, sink=sink, is_read=is_read)
-            if sink is not None:
-                os.ftruncate(sink, copied.size)
+            copied = self._copy(source, bound, path=path, location=location, sink=sink, is_read=is_read)
         finally:
             if sink is not None:
-                os.close(sink)
+                sink.close()
         if isinstance(copied.failure, TooMuch):
             if sink is not None:
                 location.unlink()
@@ -100,15 +98,7 @@ class Storage:
         return failure
 
     def _copy(
-        self,
-        member: Member,
-        source: Source,
-        bound: Bound,
-        *,
-        path: str,
-        location: Path,
-        sink: int | None,
-        is_read: bool,
+        self, source: Source, bound: Bound, *, path: str, location: Path, sink: "_NewFile | None", is_read: bool
     ) -> Copied:
         digests = Digests()
         size = 0
@@ -124,9 +114,7 @@ class Storage:
             if size == 0:
                 is_text = not _looks_binary(bytes(view[:_SNIFFED]))
             if sink is not None:
-                if size == 0 and length == BLOCK:
-                    _reserve(sink, member.size)
-                _write(sink, view, path)
+                sink.write(view)
             size += length
             digests.add(buffer, length, self._hasher)
             failure = _excess(bound, size) or failure
@@ -134,6 +122,34 @@ class Storage:
                 self._watcher.grown(path, location, size)
                 self._progress.unpacked(path, source.consumed(), self._budget.stored + size)
         return Copied(location=location, size=size, digests=digests, failure=failure, is_text=is_text)
+
+
+class _NewFile:
+    def __init__(self, location: Path, path: str, *, claimed: int) -> None:
+        try:
+            location.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise _no_room(error, path) from error
+        self._file = _open_for_writing(location, os.O_EXCL)
+        self._path = path
+        self._claimed = claimed
+        self._written = 0
+
+    def write(self, view: memoryview) -> None:
+        if self._written == 0 and len(view) == BLOCK:
+            self._reserve()
+        _write(self._file, view, self._path)
+        self._written += len(view)
+
+    def close(self) -> None:
+        os.ftruncate(self._file, self._written)
+        os.close(self._file)
+
+    def _reserve(self) -> None:
+        """Makes writing faster. The size is only claimed: a first block must have come, and failing means nothing."""
+        if BLOCK < self._claimed <= _RESERVED_AT_MOST and hasattr(os, "posix_fallocate"):
+            with contextlib.suppress(OSError):
+                os.posix_fallocate(self._file, 0, self._claimed)
 
 
 class SpooledSource:
@@ -158,21 +174,6 @@ class SpooledSource:
 
     def close(self) -> None:
         self._file.close()
-
-
-def _create(location: Path) -> int:
-    try:
-        location.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise _no_room(error, location.name) from error
-    return _open_for_writing(location, os.O_EXCL)
-
-
-def _reserve(file: int, size: int) -> None:
-    """Makes writing faster. The size is only claimed, so a first block must have come, and failing means nothing."""
-    if BLOCK < size <= _RESERVED_AT_MOST and hasattr(os, "posix_fallocate"):
-        with contextlib.suppress(OSError):
-            os.posix_fallocate(file, 0, size)
 
 
 def _open_for_writing(location: Path, flags: int) -> int:

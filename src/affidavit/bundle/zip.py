@@ -144,6 +144,9 @@ def _member(entry: zipfile.ZipInfo, *, is_overlapping: bool) -> Member:
 
 
 def _trouble(entry: zipfile.ZipInfo, *, is_overlapping: bool) -> str:
+    # A list that lies about its own place moves all members, in front of the file if it likes.
+    if entry.header_offset < 0:
+        return "it is not where the archive's list says"
     if is_overlapping:
         return "its bytes overlap those of another member"
     # Other methods can inflate a few bytes to gigabytes in a single step, and no collector uses them.
@@ -176,9 +179,8 @@ def _raw_name(entry: zipfile.ZipInfo) -> bytes:
 
 
 def _go_to_content(file: BinaryIO, entry: zipfile.ZipInfo) -> None:
-    # A list that lies about its own place moves all members, in front of the file if it likes.
-    file.seek(max(0, entry.header_offset))
-    header = file.read(_LOCAL.size) if entry.header_offset >= 0 else b""
+    file.seek(entry.header_offset)
+    header = file.read(_LOCAL.size)
     if len(header) < _LOCAL.size or not header.startswith(_LOCAL_MAGIC):
         raise MemberDamaged("it is not where the archive's list says")
     _, name_size, extra_size = _LOCAL.unpack(header)

@@ -116,7 +116,9 @@ def test_a_list_that_lies_about_its_own_place_moves_no_member_out_of_the_file() 
     place = struct.unpack_from("<L", data, end + 16)[0]
     for lie in (0, place + 1000, 0xFFFFFFF0):
         moved = data[: end + 16] + struct.pack("<L", lie) + data[end + 20 :]
-        assert [entry.damage for entry in read(moved)] == ["it is not where the archive's list says"]
+        assert [entry.damage or entry.member.detail for entry in read(moved)] == [
+            "it is not where the archive's list says"
+        ]
 
 
 def test_bytes_listed_twice_are_read_once() -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from affidavit.entrypoints.cli import rules as rules_command
 from affidavit.entrypoints.cli.exits import EXIT_CODES, Exit, exit_code_of
 from affidavit.errors import AffidavitError
 from affidavit.evidence.severity import Severity
@@ -20,6 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.add_typer(rules_command.app)
 
 
 class ReportFormat(StrEnum):
@@ -58,7 +60,7 @@ def analyze(
     bundle: BundleArgument,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write manifest.json and findings_index.json to this folder."),
+        typer.Option(metavar="DIR", help="Write manifest.json, findings_index.json and report.html to this folder."),
     ] = None,
     extract: Annotated[
         bool, typer.Option("--extract", help="With --out: keep the unpacked files in DIR/extracted too.")

@@ -113,10 +113,14 @@ def suppressed_lines(suppressed: Iterable[Suppressed]) -> list[str]:
 def left_out_lines(view: View) -> list[str]:
     lines: list[str] = []
     if view.below_severity:
-        lines.append(f"{view.below_severity} findings below the asked severity")
+        lines.append(f"{_counted(view.below_severity)} below the asked severity")
     if view.outside_window:
-        lines.append(f"{view.outside_window} findings outside the asked time")
+        lines.append(f"{_counted(view.outside_window)} outside the asked time")
     return lines
+
+
+def _counted(number: int) -> str:
+    return f"{number} finding{'' if number == 1 else 's'}"
 
 
 def health_warning(index: FindingsIndex) -> str:

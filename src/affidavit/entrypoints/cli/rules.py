@@ -1,0 +1,303 @@
+"""`affidavit rules`: look at the rules, try them on a line, write one's own. Heavy modules are imported on use."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from affidavit.entrypoints.cli.exits import Exit
+from affidavit.errors import EvidenceUnavailable, InputRefused
+from affidavit.evidence.severity import Severity
+
+if TYPE_CHECKING:
+    from affidavit.rules.authoring import Library, Problem
+    from affidavit.rules.rule import Rule, Sample
+
+EPILOG = """Exit codes: 0 done · 1 something does not hold, or nothing could be imported · 2 the input was refused ·
+3 a file could not be written · 4 an error of Affidavit's own · 130 interrupted"""
+
+app = typer.Typer(
+    name="rules",
+    help="Look at the rules, try them on a line, and write your own.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    epilog=EPILOG,
+)
+
+
+class ListFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+Overlay = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Rules of your own, added to the built-in ones; same id replaces.")
+]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder of your own rules; made when missing.")]
+
+
+@app.command("list", epilog=EPILOG)
+def list_rules(
+    rules: Overlay = None,
+    area: Annotated[str | None, typer.Option(help="Only ids that begin with this, such as kernel.")] = None,
+    severity: Annotated[Severity, typer.Option(help="Only this severity and above.")] = Severity.INFO,
+    form: Annotated[ListFormat, typer.Option("--format", help="How to print the list.")] = ListFormat.TEXT,
+) -> None:
+    """Every rule: id, severity, name and where it comes from."""
+    library = _library(rules)
+    known = [library.merged.rules[key] for key in sorted(library.merged.rules)]
+    shown = [rule for rule in known if rule.severity.is_at_least(severity) and area in (None, rule.id.split(".")[0])]
+    if area is not None and not any(rule.id.startswith(f"{area}.") for rule in known):
+        areas = sorted({rule.id.split(".")[0] for rule in known})
+        raise InputRefused(f"no rule is in the area {area!r}", hint=f"areas: {', '.join(areas)}")
+    if form is ListFormat.JSON:
+        _print_json([_row(rule, library) for rule in shown])
+        return
+    width = max((len(rule.id) for rule in shown), default=0)
+    for rule in shown:
+        _say(f"{rule.id:{width}}  {rule.severity:8}  {library.origin(rule):12}  {rule.name}")
+    _say(f"{len(shown)} rules")
+
+
+@app.command(epilog=EPILOG)
+def show(
+    rule_id: Annotated[str, typer.Argument(metavar="ID", help="Such as kernel.oom-killer-invoked.")],
+    rules: Overlay = None,
+) -> None:
+    """All about one rule: what it means, where it looks, its wordings and samples, what explains its hits away."""
+    from affidavit.rules.authoring import files_read, look_alikes, when_it_counts
+
+    library = _library(rules)
+    _refuse_check(rule_id, library)
+    rule = library.rule(rule_id)
+    _say(f"{rule.id}  {rule.severity}  {rule.name}")
+    _say(f"{rule.means}")
+    _section("Why this severity", [rule.because])
+    _section("From", [f"{library.origin(rule)}, {rule.status}, signal {rule.signal}"])
+    _section("Reads", [f"{', '.join(rule.reads)}:", *files_read(rule)])
+    _section("Wordings (RE2)", rule.match)
+    _section("Unless", rule.unless)
+    _section("Time and other lines", when_it_counts(rule))
+    _section("First steps", rule.first_steps)
+    _section("Suppressed by", [f"{each.id}: {each.reason}" for each in library.suppressions_of(rule)])
+    _section("Look-alikes", [f"{other}  ({why})" for other, why in look_alikes(rule, library.pack).items()])
+    samples = rule.samples
+    for title, lines in (
+        ("Fires on", samples.fires),
+        ("Stays quiet on", samples.quiet),
+        ("Cleared by", samples.clears),
+        ("Planned by", samples.plans),
+    ):
+        _section(title, [_sample(line) for line in lines])
+
+
+@app.command("test", epilog=EPILOG)
+def test_rules(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="DIR|FILE", help="Rules of your own; the built-in ones if none.")
+    ] = None,
+    line: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Say which rules fire on this line, and why not.")
+    ] = None,
+    in_: Annotated[
+        str | None, typer.Option("--in", metavar="PATH", help="With --line: the file of the bundle that holds it.")
+    ] = None,
+) -> None:
+    """Run the samples of every rule and say which hold; or try the rules on one line."""
+    from affidavit.rules.authoring import open_library, refuse_broken
+
+    if (line is None) != (in_ is None):
+        raise InputRefused("--line and --in go together", hint="--line 'the text' --in kubelet/kubelet.log")
+    library = open_library(*(paths or ()))
+    if line is not None and in_ is not None:
+        raise typer.Exit(_try_line(refuse_broken(library), line, in_))
+    raise typer.Exit(_run_samples(library))
+
+
+@app.command(epilog=EPILOG)
+def lint(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of your own rules.")],
+) -> None:
+    """Load rules of your own and report every problem, not just the first."""
+    from affidavit.rules.authoring import open_library, problems
+
+    if not folder.is_dir():
+        raise InputRefused(f"{folder} is not a directory", hint="give a folder of rule files (*.yaml)")
+    library = open_library(folder)
+    found = problems(library) or _problems_with_checks(folder)
+    for problem in found:
+        _say_problem(problem)
+    own = library.overlay
+    count = f"{len(own.rules)} rules, {len(own.suppressions)} suppressions and {len(own.patches)} patch files"
+    _say(f"{count}: {f'{len(found)} problems' if found else 'no problem'}")
+    raise typer.Exit(Exit.FOUND if found else Exit.DONE)
+
+
+@app.command(epilog=EPILOG)
+def new(
+    rule_id: Annotated[str, typer.Argument(metavar="ID", help="area.problem, such as kernel.disk-on-fire.")],
+    out: Out,
+) -> None:
+    """Write the commented skeleton of a rule, to fill in and lint."""
+    from affidavit.rules.authoring import skeleton
+    from affidavit.rules.pack import read_catalog
+
+    content = skeleton(rule_id)
+    if rule_id in read_catalog().rules:
+        hint = "patches.yaml changes fields of a built-in rule; docs/rules.md shows how"
+        raise InputRefused(f"{rule_id} is a built-in rule", hint=hint)
+    _refuse_existing(out, [f"{rule_id}.yaml"])
+    _say(f"{_write(out, f'{rule_id}.yaml', content)}")
+
+
+@app.command("import", epilog=EPILOG)
+def import_rules(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A JSON configuration of the node problem detector.")],
+    out: Out,
+) -> None:
+    """Turn a node problem detector's configuration into rules, one for each pattern, and say what is left."""
+    from affidavit.rules.authoring import also_firing
+    from affidavit.rules.importing import AREA, commented_file, import_detector, rule_file, slug
+    from affidavit.rules.pack import load_pack
+
+    pack = load_pack()
+    imported = import_detector(_text_of(file), taken_names=[rule.name for rule in pack.rules])
+    left_ids = [f"{AREA}.{slug(left.reason)}-{number}" for number, left in enumerate(imported.left, start=1)]
+    _refuse_existing(out, [f"{rule.id}.yaml" for rule in imported.rules] + [f"{left}.todo" for left in left_ids])
+    for rule in imported.rules:
+        known = also_firing(rule, pack)
+        found_by = f"  (found by {', '.join(known)} already)" if known else ""
+        _say(f"imported  {_write(out, f'{rule.id}.yaml', rule_file(rule))}{found_by}")
+    for left, left_id in zip(imported.left, left_ids, strict=True):
+        note = f" ({_write(out, f'{left_id}.todo', commented_file(left))})" if left.pattern else ""
+        _say(f"left out  {left.reason}: {left.why}{note}")
+    _say(f"{len(imported.rules)} imported, {len(imported.left)} left out")
+    raise typer.Exit(Exit.DONE if imported.rules else Exit.FOUND)
+
+
+def _library(rules: Path | None) -> "Library":
+    from affidavit.rules.authoring import open_library, refuse_broken
+
+    if rules is not None and not rules.is_dir():
+        raise InputRefused(f"{rules} is not a directory", hint="give --rules a folder of rule files (*.yaml)")
+    return refuse_broken(open_library(rules)) if rules is not None else open_library()
+
+
+def _refuse_check(rule_id: str, library: "Library") -> None:
+    from affidavit.checks.run import load_checks
+
+    if rule_id not in library.merged.rules and rule_id in {check.id for check in load_checks()}:
+        hint = "docs/reference/rules.md describes it"
+        raise InputRefused(f"{rule_id} is a check of command output, not a rule about lines", hint=hint)
+
+
+def _problems_with_checks(folder: Path) -> "list[Problem]":
+    """What still keeps `analyze --rules` from loading the folder: its checks, or names that rules and checks share."""
+    from affidavit.knowledge import load_knowledge
+    from affidavit.rules.authoring import Problem
+
+    try:
+        load_knowledge(folder)
+    except InputRefused as error:
+        return [Problem(about="", error=error)]
+    return []
+
+
+def _row(rule: "Rule", library: "Library") -> dict[str, object]:
+    fields = rule.model_dump(mode="json", include={"id", "severity", "name", "status", "signal", "reads", "means"})
+    return {**fields, "from": library.origin(rule).value}
+
+
+def _try_line(library: "Library", line: str, path: str) -> Exit:
+    from affidavit.bundle.layout import component_of, role_of
+    from affidavit.rules.authoring import judge_line
+
+    role = role_of(path)
+    _say(f"{path}: {role.kind}, a line of {component_of(line.encode(), role)}")
+    found = judge_line(line, path, library.pack)
+    for each in found:
+        why = f": {each.why}" if each.why else ""
+        _say(f"{each.verdict:16} {each.rule.id}  {each.rule.severity}  {each.rule.name}{why}")
+    if not found:
+        _say("no rule has a wording for this line")
+    return Exit.DONE
+
+
+def _run_samples(library: "Library") -> Exit:
+    from affidavit.rules.authoring import problems, touched_rules
+
+    found = problems(library, style=False)
+    broken = {problem.about for problem in found}
+    for rule in touched_rules(library):
+        count = f"{len(rule.samples.fires)} fire, {len(rule.samples.quiet)} stay quiet"
+        _say(f"{'BROKEN' if rule.id in broken else 'holds '} {rule.id}  {count}")
+        for problem in found:
+            if problem.about == rule.id:
+                _say(f"       {problem.error}")
+    shown = {rule.id for rule in touched_rules(library)}
+    for problem in found:
+        if problem.about not in shown:
+            _say_problem(problem)
+    _say(f"{len(shown)} rules tried, {len(broken & shown)} broken, {len(found)} problems")
+    return Exit.FOUND if found else Exit.DONE
+
+
+def _say_problem(problem: "Problem") -> None:
+    about = f"{problem.about}: " if problem.about and problem.about not in str(problem.error) else ""
+    hint = f" ({problem.error.hint})" if problem.error.hint else ""
+    _say(f"BROKEN {about}{problem.error}{hint}")
+
+
+def _refuse_existing(out: Path, names: list[str]) -> None:
+    """An author may have changed what is there, so it is not overwritten."""
+    for path in (_place(out, name) for name in names):
+        if path.exists():
+            raise InputRefused(f"{path} exists already", hint="choose another --out, or remove it first")
+
+
+def _write(out: Path, name: str, content: str) -> Path:
+    path = _place(out, name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, "utf-8")
+    except OSError as error:
+        raise EvidenceUnavailable(f"{path} cannot be written: {error.strerror}", hint="choose another --out") from error
+    return path
+
+
+def _place(out: Path, name: str) -> Path:
+    """`kernel.disk-on-fire.yaml` lies at `kernel/disk-on-fire.yaml`."""
+    return out.joinpath(*name.split(".", 1))
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputRefused(f"{file} cannot be read: {error}", hint="give a JSON file") from error
+
+
+def _sample(sample: "Sample") -> str:
+    return sample if isinstance(sample, str) else f"{sample.in_}: {sample.line}"
+
+
+def _section(title: str, lines: "list[str] | tuple[str, ...]") -> None:
+    if lines:
+        _say("")
+        _say(title)
+        for line in lines:
+            _say(f"  {line}")
+
+
+def _say(line: str) -> None:
+    from affidavit.entrypoints.report.screen import harmless
+
+    typer.echo(harmless(line))
+
+
+def _print_json(content: object) -> None:
+    import json
+
+    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
