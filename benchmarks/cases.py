@@ -191,7 +191,7 @@ def lines_by_number() -> Iterator[Result]:
             for block in range(1000):
                 file.write(
                     b"".join(
-                        b"%012d words that make the line about as long as real ones are, so about a hundred bytes and more\n"
+                        b"%012d words that make the line as long as real ones are, about a hundred bytes or more\n"
                         % (block * 7000 + n)
                         for n in range(7000)
                     )

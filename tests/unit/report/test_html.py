@@ -218,7 +218,7 @@ def test_a_component_whose_findings_are_left_out_is_not_called_quiet(tmp_path: P
     data = Outline(page).data
     said = {entry["component"]: entry["text"] for entry in data["verdicts"]}
     assert said["kubelet"] == "has findings, all left out of this report"
-    assert data["head"]["notShown"] == ["1 findings outside the asked time"]
+    assert data["head"]["notShown"] == ["1 finding outside the asked time"]
     assert data["head"]["nothing"] == ""
 
 
