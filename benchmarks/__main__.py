@@ -10,13 +10,15 @@ from pathlib import Path
 
 from affidavit.rules.pack import RulePack, load_pack
 from benchmarks import cases
+from benchmarks.bundles import hundred_patterns
 from benchmarks.cases import Result
 
 DENSITIES = (0.0001, 0.001, 0.05)
 Group = Callable[[], Iterator[Result]]
 
 
-def groups(pack: RulePack, rounds: int, sizes: list[int]) -> dict[str, Group]:
+def groups(full: RulePack, rounds: int, sizes: list[int]) -> dict[str, Group]:
+    pack = hundred_patterns(full)
     found: dict[str, Group] = {
         "help": lambda: cases.help_time(rounds),
         "lines": cases.lines_by_number,
@@ -33,7 +35,9 @@ def groups(pack: RulePack, rounds: int, sizes: list[int]) -> dict[str, Group]:
             found[f"pass-{size}-{density}"] = lambda size=size, density=density, few=few: cases.pass_speed(
                 pack, size, density, few
             )
-    found["cold"] = lambda: cases.cold_speed(pack, rounds)
+    found["full-scan"] = lambda: cases.scan_speed(full, 0.001, rounds, target=2.0, label=", all rules,")
+    found["full-pass"] = lambda: cases.pass_speed(full, 500, 0.001, rounds, target=1.8, label=", all rules,")
+    found["cold"] = lambda: cases.cold_speed(full, rounds)
     found["members"] = lambda: cases.small_members(pack, rounds)
     if 2000 in sizes:
         found["linear"] = lambda: cases.linearity(pack, 3)
@@ -50,7 +54,10 @@ def main() -> None:
     options = parser.parse_args()
     pack = load_pack()
     patterns = sum(len(rule.match) for rule in pack.rules)
-    print(f"{len(pack.rules)} rules, {patterns} patterns, Python {platform.python_version()}, {platform.machine()}")
+    few = sum(len(rule.match) for rule in hundred_patterns(pack).rules)
+    print(
+        f"{few} patterns ({patterns} where it says all rules), Python {platform.python_version()}, {platform.machine()}"
+    )
     sizes = [int(size) for size in options.sizes.split(",")]
     results: list[Result] = []
     for name, group in groups(pack, options.rounds, sizes).items():

@@ -4,17 +4,30 @@ import pickle
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from affidavit.bundle.layout import component_of, role_of
 from affidavit.evaluation.generator import BulkSpec, BulkTruth, write_bulk
+from affidavit.evidence.severity import Severity
 from affidavit.rules.pack import RulePack
-from affidavit.rules.rule import placed
+from affidavit.rules.rule import Rule, placed
 
 DATA = Path(__file__).parent / "data"
 # Components whose lines the generator can write as their daemon does.
 STREAMS = ("kernel", "kubelet", "containerd", "systemd")
 _PREFIX = re.compile(r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [^\s:]+: |\[ *\d+\.\d+\] )")
+
+
+def hundred_patterns(full: RulePack) -> RulePack:
+    """Rules of the big logs, as many as make about a hundred patterns: the size that peers are compared at."""
+    chosen: list[Rule] = []
+    areas = [[rule for rule in full.rules if rule.id.startswith(f"{stream}.")] for stream in STREAMS]
+    for rule in (rule for row in zip_longest(*areas) for rule in row if rule is not None):
+        is_fault = rule.severity.is_at_least(Severity.MEDIUM) and not rule.marks_start
+        if is_fault and sum(len(other.match) for other in chosen) + len(rule.match) <= 100:
+            chosen.append(rule)
+    return RulePack(rules=tuple(sorted(chosen, key=lambda rule: rule.id)), suppressions=())
 
 
 @dataclass(frozen=True, kw_only=True)

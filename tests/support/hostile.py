@@ -55,7 +55,7 @@ class Hostile:
     """`says` stands in a reason of the manifest, or in the refusal. `bad` members are failed or skipped there.
 
     `good` members are analyzed although they share the archive. `is_refused`: nothing of it can be used.
-    `is_lossless`: odd, but nothing is missing in the end.
+    `is_lossless`: odd, but nothing is missing in the end. `is_variant`: another archive does much the same.
     """
 
     name: str
@@ -66,6 +66,7 @@ class Hostile:
     good: tuple[str, ...]
     is_refused: bool
     is_lossless: bool
+    is_variant: bool
 
 
 ARCHIVES: dict[str, Hostile] = {}
@@ -78,6 +79,7 @@ def hostile(
     good: tuple[str, ...] = (BEFORE, AFTER),
     is_refused: bool = False,
     is_lossless: bool = False,
+    is_variant: bool = False,
 ) -> Callable[[Callable[[], bytes]], Callable[[], bytes]]:
     def register(build: Callable[[], bytes]) -> Callable[[], bytes]:
         name = build.__name__
@@ -90,6 +92,7 @@ def hostile(
             good=() if is_refused else good,
             is_refused=is_refused,
             is_lossless=is_lossless,
+            is_variant=is_variant,
         )
         return build
 
@@ -121,12 +124,12 @@ def dots_anywhere_in_a_path() -> bytes:
     return around(*(member(name, OOM) for name in LEAVING), member(PROBE, OOM, prefix=b"../.."))
 
 
-@hostile("absolute path", f"/{PROBE}/x.log", f"//{PROBE}/x.log")
+@hostile("absolute path", f"/{PROBE}/x.log", f"//{PROBE}/x.log", is_variant=True)
 def absolute_paths() -> bytes:
     return around(member(f"/{PROBE}/x.log", OOM), member(f"//{PROBE}/x.log", OOM))
 
 
-@hostile("its name is empty", "(no name)", "./.")
+@hostile("its name is empty", "(no name)", "./.", is_variant=True)
 def empty_names() -> bytes:
     return around(member("", OOM), member("./.", OOM))
 
@@ -164,7 +167,7 @@ def symlinks_out_of_the_bundle() -> bytes:
     return around(link(b"kernel/passwd", b"/etc/passwd"), link(b"kernel/up", b"../../.."))
 
 
-@hostile("refused: it is a link (/etc/passwd)", "kernel/passwd", "kernel/copy.log")
+@hostile("refused: it is a link (/etc/passwd)", "kernel/passwd", "kernel/copy.log", is_variant=True)
 def hard_links() -> bytes:
     inside = link(b"kernel/copy.log", BEFORE.encode(), HARD_LINK)
     return around(link(b"kernel/passwd", b"/etc/passwd", HARD_LINK), inside)
@@ -175,17 +178,17 @@ def chain_of_symlinks_with_a_file_through_it() -> bytes:
     return around(link(b"up", b".."), link(b"up/up2", b".."), member(f"up/up2/{PROBE}", OOM))
 
 
-@hostile("refused: it is a link", "kernel/messages (2)")
+@hostile("refused: it is a link", "kernel/messages (2)", is_variant=True)
 def symlink_and_then_a_file_of_its_name() -> bytes:
     return around(link(b"kernel/messages", f"../../{PROBE}".encode()), member("kernel/messages", OOM))
 
 
-@hostile("its name is empty", "(no name)")
+@hostile("its name is empty", "(no name)", is_variant=True)
 def link_with_an_empty_name() -> bytes:
     return around(link(b"", b"/etc/passwd"))
 
 
-@hostile("refused: it is a link", "kernel/nowhere", "kernel/hard")
+@hostile("refused: it is a link", "kernel/nowhere", "kernel/hard", is_variant=True)
 def links_with_empty_targets() -> bytes:
     return around(link(b"kernel/nowhere", b""), link(b"kernel/hard", b"", HARD_LINK))
 
@@ -228,7 +231,7 @@ def pax_header_that_claims_gigabytes() -> bytes:
     return around(header(b"x", size=3 << 30, kind=b"x"))
 
 
-@hostile("an extended header claims 200000 bytes")
+@hostile("an extended header claims 200000 bytes", is_variant=True)
 def pax_header_of_200_kilobytes() -> bytes:
     return around(pax({"comment": "c" * 199_984}), member("kernel/x.log", OOM))
 
@@ -238,7 +241,7 @@ def pax_header_of_digits_alone() -> bytes:
     return around(pax(b"1" * 60_000), member("kernel/x.log", OOM))
 
 
-@hostile("no list of records", *(f"kernel/{i}.log" for i in range(6)))
+@hostile("no list of records", *(f"kernel/{i}.log" for i in range(6)), is_variant=True)
 def pax_records_of_impossible_length() -> bytes:
     broken = (b"0 a=b\n", b"99 path=x\n", b"3 a", b"6 path\n", b"-1 path=x\n", b"9" * 18 + b" path=x\n")
     return around(*(pax(record) + member(f"kernel/{i}.log", OOM) for i, record in enumerate(broken)))
@@ -254,7 +257,7 @@ def chain_of_pax_headers() -> bytes:
     return around(pax({"comment": "again"}) * 5000, member("kernel/x.log", OOM))
 
 
-@hostile("extended headers take more than", "kernel/again.log")
+@hostile("extended headers take more than", "kernel/again.log", is_variant=True)
 def chain_of_gnu_long_names() -> bytes:
     return around(long_name(b"kernel/again.log") * 5000, member("kernel/x.log", OOM))
 
@@ -270,12 +273,12 @@ def endless_headers() -> bytes:
     return gz(around(pax({"comment": "again"}, kind=GLOBAL_PAX) * 61_000), level=1)
 
 
-@hostile("a global header was ignored, as it changes all members: linkpath")
+@hostile("a global header was ignored, as it changes all members: linkpath", is_variant=True)
 def global_header_that_renames_everything() -> bytes:
     return around(pax({"path": f"../{PROBE}", "size": "1", "linkpath": "/etc/passwd"}, kind=GLOBAL_PAX))
 
 
-@hostile("announces a member that is not there")
+@hostile("announces a member that is not there", is_variant=True)
 def extended_header_without_a_member() -> bytes:
     return around()[: -len(END_MARK)] + pax({"path": "kernel/promised.log"}) + END_MARK
 
@@ -291,7 +294,7 @@ def gnu_sparse(name: bytes, *, goes_on: bool, claims: int) -> bytes:
     return with_checksum(bytes(block))
 
 
-@hostile("refused: it is a sparse file", "kernel/holes.log", "kernel/more-holes.log")
+@hostile("refused: it is a sparse file", "kernel/holes.log", "kernel/more-holes.log", is_variant=True)
 def gnu_sparse_files() -> bytes:
     more = (octal(512, 12) + octal(512, 12)).ljust(512, b"\0")
     return around(
@@ -308,7 +311,7 @@ def gnu_sparse_file_with_an_endless_map() -> bytes:
     return around(gnu_sparse(b"kernel/holes.log", goes_on=True, claims=4 << 30), bytes(further) * 1000)
 
 
-@hostile("refused: it is a sparse file", "kernel/a.log", "kernel/b.log", f"../{PROBE}")
+@hostile("refused: it is a sparse file", "kernel/a.log", "kernel/b.log", f"../{PROBE}", is_variant=True)
 def pax_sparse_files() -> bytes:
     zero = b"".join(pax_record(*item) for item in (("GNU.sparse.size", "9" * 10), ("GNU.sparse.offset", "0")))
     one = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": f"../{PROBE}"}
@@ -322,7 +325,7 @@ def pax_sparse_files() -> bytes:
     )
 
 
-@hostile("refused: it is a sparse file", "kernel/a.log")
+@hostile("refused: it is a sparse file", "kernel/a.log", is_variant=True)
 def pax_sparse_file_with_an_endless_map() -> bytes:
     records = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": "99999999"}
     return around(pax(records), member("kernel/a.log", b"999999999999\n" + b"1\n" * 100_000))
@@ -336,17 +339,17 @@ def duplicate_members() -> bytes:
     return around(member(BEFORE, b"forged\n"), member(f"./{BEFORE}", b"forged again\n"))
 
 
-@hostile("another member came before by that name", f"{BEFORE} (3)")
+@hostile("another member came before by that name", f"{BEFORE} (3)", is_variant=True)
 def duplicate_whose_label_is_taken() -> bytes:
     return around(member(BEFORE, b"forged\n"), member(f"{BEFORE} (2)", OOM))
 
 
-@hostile("differs only in case", "KERNEL/DMESG.current")
+@hostile("differs only in case", "KERNEL/DMESG.current", is_variant=True)
 def names_that_differ_in_case() -> bytes:
     return around(member("KERNEL/DMESG.current", b"forged\n"))
 
 
-@hostile("another member came before by that name", unicodedata.normalize("NFD", "kernel/é.log"))
+@hostile("another member came before by that name", unicodedata.normalize("NFD", "kernel/é.log"), is_variant=True)
 def names_that_differ_in_composition() -> bytes:
     forms = (unicodedata.normalize(form, "kernel/é.log") for form in ("NFC", "NFD"))
     return around(*(member(name, OOM) for name in forms))
@@ -357,7 +360,7 @@ def file_and_then_a_folder_of_its_name() -> bytes:
     return around(member("var_log/x", OOM), header(b"var_log/x/", kind=FOLDER), member("var_log/x/y.log", OOM))
 
 
-@hostile("another member came before by that name", "var_log/x")
+@hostile("another member came before by that name", "var_log/x", is_variant=True)
 def folder_and_then_a_file_of_its_name() -> bytes:
     return around(member("var_log/x/y.log", OOM), member("var_log/x", OOM))
 
@@ -393,18 +396,18 @@ def size_larger_than_the_archive() -> bytes:
     return tar(FIRST, header(b"kernel/x.log", size=1 << 30) + padded(OOM))
 
 
-@hostile("is damaged: \\n[ 8123.561377] Out of memory")
+@hostile("is damaged: \\n[ 8123.561377] Out of memory", is_variant=True)
 def size_smaller_than_the_content() -> bytes:
     return around(member("kernel/x.log", OOM * 20, size=512))
 
 
-@hostile("kernel/0.log claims -512 bytes")
+@hostile("kernel/0.log claims -512 bytes", is_variant=True)
 def sizes_that_are_none() -> bytes:
     sizes = (base_256(-512, 12), b"-0000000001", b"0x7fffffffff", b"99999999999", b"\xff" * 12)
     return around(*(member(f"kernel/{i}.log", OOM, size=size) for i, size in enumerate(sizes)))
 
 
-@hostile("claims 38685626227668133590597632 bytes")
+@hostile("claims 38685626227668133590597632 bytes", is_variant=True)
 def size_of_85_bits() -> bytes:
     return around(member("kernel/x.log", OOM, size=base_256(1 << 85, 12)))
 
@@ -425,17 +428,17 @@ def cut_inside_a_member() -> bytes:
     return around(member("kernel/noise.log", NOISE))[:100_000]
 
 
-@hostile("ends inside a header", good=(BEFORE,))
+@hostile("ends inside a header", good=(BEFORE,), is_variant=True)
 def cut_inside_a_header() -> bytes:
     return FIRST + header(b"kernel/x.log", size=len(OOM))[:300]
 
 
-@hostile("ends inside an extended header", good=(BEFORE,))
+@hostile("ends inside an extended header", good=(BEFORE,), is_variant=True)
 def cut_inside_an_extended_header() -> bytes:
     return FIRST + pax({"path": "kernel/" + "x" * 2000})[:1500]
 
 
-@hostile("no end mark")
+@hostile("no end mark", is_variant=True)
 def cut_before_the_end_mark() -> bytes:
     return around()[: -len(END_MARK)]
 
@@ -446,13 +449,13 @@ def gzip_cut_after_a_quarter() -> bytes:
     return whole[: len(whole) // 4]
 
 
-@hostile("ends too early", form="tar.gz", good=(BEFORE,))
+@hostile("ends too early", form="tar.gz", good=(BEFORE,), is_variant=True)
 def gzip_cut_short_of_the_last_member() -> bytes:
     whole = gz(around(member("kernel/noise.log", NOISE)))
     return whole[: len(whole) - 300]
 
 
-@hostile("ends too early", form="tar.gz")
+@hostile("ends too early", form="tar.gz", is_variant=True)
 def gzip_cut_inside_its_checksum() -> bytes:
     return gz(around())[:-5]
 
@@ -467,7 +470,7 @@ def gzip_with_a_wrong_checksum() -> bytes:
     return flipped(gz(around()), -8)
 
 
-@hostile("not gzip follows", form="tar.gz")
+@hostile("not gzip follows", form="tar.gz", is_variant=True)
 def garbage_behind_a_gzip() -> bytes:
     return gz(around()) + b"\x00" * 100 + b"garbage" * 2000
 
@@ -484,7 +487,7 @@ def header_with_a_bad_checksum() -> bytes:
     return around(flipped(member("kernel/x.log", OOM * 40), 150, 1))
 
 
-@hostile("kernel/x.log: bad checksum", good=(AFTER,))
+@hostile("kernel/x.log: bad checksum", good=(AFTER,), is_variant=True)
 def first_header_with_a_bad_checksum() -> bytes:
     return tar(flipped(member("kernel/x.log", OOM), 150, 1), LAST)
 
@@ -494,7 +497,7 @@ def hundreds_of_damaged_headers() -> bytes:
     return around(*(flipped(header(b"bad"), 150, 1) + member(f"var_log/{i}") for i in range(300)))
 
 
-@hostile("something follows the end mark", good=(BEFORE,))
+@hostile("something follows the end mark", good=(BEFORE,), is_variant=True)
 def members_behind_the_end_mark() -> bytes:
     return tar(FIRST) + tar(LAST)
 
@@ -537,7 +540,10 @@ def nested(content: bytes, levels: int) -> bytes:
 
 
 @hostile(
-    "nested more than 2 deep", "var_log/2.tar.gz/var_log/1.tar.gz/var_log/0.tar.gz", good=("kernel/dmesg.current",)
+    "nested more than 2 deep",
+    "var_log/2.tar.gz/var_log/1.tar.gz/var_log/0.tar.gz",
+    good=("kernel/dmesg.current",),
+    is_variant=True,
 )
 def archives_nested_too_deep() -> bytes:
     return around(member("var_log/2.tar.gz", nested(gz(tar(FIRST)), 2)))
@@ -551,7 +557,7 @@ def archive_that_seems_to_hold_itself() -> bytes:
     return content
 
 
-@hostile("nested more than 2 deep", "var_log/x.gz.gz.gz/x.gz.gz/x.gz")
+@hostile("nested more than 2 deep", "var_log/x.gz.gz.gz/x.gz.gz/x.gz", is_variant=True)
 def rotated_log_gzipped_again_and_again() -> bytes:
     return around(member("var_log/x.gz.gz.gz", gz(gz(gz(OOM)))))
 
@@ -561,22 +567,22 @@ def nested_archive_whose_members_leave() -> bytes:
     return around(member("inner.tar", tar(FIRST, member(f"../../{PROBE}", OOM))))
 
 
-@hostile("var_log/x.tar.gz: the rest of the archive was not read: the compressed data is damaged")
+@hostile("var_log/x.tar.gz: the rest of the archive was not read: the compressed data is damaged", is_variant=True)
 def nested_archive_that_is_damaged() -> bytes:
     return around(member("var_log/x.tar.gz", flipped(gz(around()), 40)))
 
 
-@hostile("ends too early", "var_log/x.log.gz")
+@hostile("ends too early", "var_log/x.log.gz", is_variant=True)
 def rotated_log_that_is_cut() -> bytes:
     return around(member("var_log/x.log.gz", gz(NOISE)[:5000]))
 
 
-@hostile("var_log/...gz", is_lossless=True)
+@hostile("var_log/...gz", is_lossless=True, is_variant=True)
 def rotated_logs_without_a_name() -> bytes:
     return around(*(member(f"var_log/{name}", gz(OOM)) for name in (".gz", "..gz", "...gz")))
 
 
-@hostile("var_log/text.gz", is_lossless=True)
+@hostile("var_log/text.gz", is_lossless=True, is_variant=True)
 def archives_by_name_only() -> bytes:
     return around(member("var_log/text.gz", OOM), member("var_log/text.tar.gz", OOM), member("var_log/text.tar", OOM))
 
@@ -596,7 +602,7 @@ def zip_with_paths_that_leave() -> bytes:
     return zip_around(*(ZipEntry(name=name.encode(), content=OOM) for name in names))
 
 
-@hostile("control characters", f"kernel/x.log\\x00/../../{PROBE}", form="zip")
+@hostile("control characters", f"kernel/x.log\\x00/../../{PROBE}", form="zip", is_variant=True)
 def zip_with_a_nul_in_a_name() -> bytes:
     return zip_around(ZipEntry(name=f"kernel/x.log\0/../../{PROBE}".encode(), content=OOM))
 
@@ -637,20 +643,20 @@ def zip_of_overlapping_members() -> bytes:
     return zip_around(run, *(replace(run, name=b"var_log/%d.log" % i, at=at) for i in range(1, 250)))
 
 
-@hostile("the archive says it has", "kernel/small.log", "kernel/large.log", form="zip")
+@hostile("the archive says it has", "kernel/small.log", "kernel/large.log", form="zip", is_variant=True)
 def zip_whose_list_lies_about_sizes() -> bytes:
     lies = ((b"kernel/small.log", 3), (b"kernel/large.log", 4_000_000_000))
     return zip_around(*(ZipEntry(name=name, content=OOM, claimed_size=size) for name, size in lies))
 
 
-@hostile("the compressed data is damaged", "kernel/x.log", form="zip")
+@hostile("the compressed data is damaged", "kernel/x.log", form="zip", is_variant=True)
 def zip_with_damaged_data() -> bytes:
     packed = ZipEntry(name=b"x", content=NOISE).packed
     broken = packed[:20_000] + b"\xff" * 64 + packed[20_064:]
     return zip_around(ZipEntry(name=b"kernel/x.log", content=NOISE, raw=broken))
 
 
-@hostile("its checksum does not match", "kernel/x.log", "kernel/y.log", "kernel/z.log", form="zip")
+@hostile("its checksum does not match", "kernel/x.log", "kernel/y.log", "kernel/z.log", form="zip", is_variant=True)
 def zip_whose_list_and_content_disagree() -> bytes:
     changed = ZipEntry(name=b"kernel/x.log", content=OOM, crc=1)
     renamed = ZipEntry(name=b"kernel/y.log", local_name=b"kernel/a.log", content=OOM)
@@ -662,6 +668,6 @@ def zip_cut_short() -> bytes:
     return zip_around(ZipEntry(name=b"kernel/noise.log", content=NOISE))[:-40]
 
 
-@hostile("kernel/x.log", form="zip", is_lossless=True)
+@hostile("kernel/x.log", form="zip", is_lossless=True, is_variant=True)
 def zip_with_impossible_dates() -> bytes:
     return zip_around(ZipEntry(name=b"kernel/x.log", content=OOM, date=0xFFFF))
