@@ -49,7 +49,7 @@ def role_of(path: str) -> FileRole:
     return UNKNOWN_ROLE
 
 
-def component_of(line: bytes, role: FileRole) -> str:
+def component_of(line: bytes | bytearray, role: FileRole) -> str:
     """Who wrote the line: the program it names, else the file's first component."""
     if len(role.holds) > 1 and (tag := _TAG.match(line)):
         return _programs().get(tag[1], role.holds[0])

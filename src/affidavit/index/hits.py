@@ -1,6 +1,7 @@
 """Hits of one file as columns: a bundle may hold a million, so they are numbers until somebody looks."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,31 +24,17 @@ class FileHits:
         return len(self.slot)
 
 
-@dataclass
-class HitColumns:
-    """Grows while a file is scanned."""
+# Slot, line, start, end, clock, stamp.
+Hit = tuple[int, int, int, int, int, int]
 
-    slots: list[int] = field(default_factory=list[int])
-    lines: list[int] = field(default_factory=list[int])
-    starts: list[int] = field(default_factory=list[int])
-    ends: list[int] = field(default_factory=list[int])
-    clocks: list[int] = field(default_factory=list[int])
-    stamps: list[int] = field(default_factory=list[int])
 
-    def add(self, slot: int, line: int, start: int, end: int, clock: int, stamp: int) -> None:
-        self.slots.append(slot)
-        self.lines.append(line)
-        self.starts.append(start)
-        self.ends.append(end)
-        self.clocks.append(clock)
-        self.stamps.append(stamp)
-
-    def freeze(self) -> FileHits:
-        return FileHits(
-            slot=np.array(self.slots, dtype=np.int64),
-            line=np.array(self.lines, dtype=np.int64),
-            start=np.array(self.starts, dtype=np.int64),
-            end=np.array(self.ends, dtype=np.int64),
-            clock=np.array(self.clocks, dtype=np.int8),
-            stamp=np.array(self.stamps, dtype=np.int64),
-        )
+def columns_of(hits: Sequence[Hit]) -> FileHits:
+    table = np.array(hits, dtype=np.int64).reshape(-1, 6)
+    return FileHits(
+        slot=table[:, 0],
+        line=table[:, 1],
+        start=table[:, 2],
+        end=table[:, 3],
+        clock=table[:, 4].astype(np.int8),
+        stamp=table[:, 5],
+    )

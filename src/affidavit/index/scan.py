@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from affidavit.index.hits import FileHits, HitColumns
+from affidavit.index.hits import FileHits, Hit, columns_of
 from affidavit.index.slots import RuleSlots
 from affidavit.index.timestamps import PREFIX, stamp_of
 from affidavit.rules.matcher import SLOT_BITS
@@ -48,7 +48,7 @@ class FileScan:
         self._matcher = slots.matcher if self._judge.readers else None
         self._file = os.open(location, os.O_RDONLY)
         self._buffer = buffer
-        self._columns = HitColumns()
+        self._hits: list[Hit] = []
         self._at = 0
         self._lines = 0
         self._oversized = 0
@@ -67,7 +67,7 @@ class FileScan:
             os.close(self._file)
         return ScannedFile(
             path=self._path,
-            hits=self._columns.freeze(),
+            hits=columns_of(self._hits),
             lines=self._lines,
             size=size,
             oversized=self._oversized,
@@ -162,21 +162,21 @@ class FileScan:
         return len(ends)
 
     def _judge_hit(self, slot: int, line: int, start: int, end: int) -> None:
-        judge, buffer = self._judge, self._buffer
+        judge = self._judge
         if slot not in judge.readers:
             return
-        if end > start and buffer[end - 1] == _RETURN:
+        if end > start and self._buffer[end - 1] == _RETURN:
             end -= 1
-            if not judge.confirms(slot, bytes(buffer[start:end])):
+            if not judge.confirms(slot, self._buffer[start:end]):
                 return
         if slot in judge.must_see:
-            judged = judge.slot_for(slot, bytes(buffer[start:end]))
+            judged = judge.slot_for(slot, self._buffer[start:end])
             if judged is None:
                 return
             slot = judged
-        clock, stamp = stamp_of(bytes(buffer[start : min(end, start + PREFIX)]))
-        self._columns.add(slot, self._lines + line + 1, self._at + start, self._at + end, clock, stamp)
+        clock, stamp = stamp_of(self._buffer[start : min(end, start + PREFIX)])
+        self._hits.append((slot, self._lines + line + 1, self._at + start, self._at + end, clock, stamp))
 
 
 def failed_scan(path: str, size: int, failure: str) -> ScannedFile:
-    return ScannedFile(path=path, hits=HitColumns().freeze(), lines=0, size=size, failure=failure)
+    return ScannedFile(path=path, hits=columns_of([]), lines=0, size=size, failure=failure)

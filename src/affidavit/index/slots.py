@@ -38,7 +38,7 @@ class Slot:
             case Says.EXPLAINED:
                 return ()
 
-    def confirms(self, line: bytes) -> bool:
+    def confirms(self, line: bytes | bytearray) -> bool:
         """RE2's word on the line without its line end: an engine that saw a carriage return may differ."""
         match self.says:
             case Says.CLEARED:
@@ -122,7 +122,8 @@ class _Doubt:
 
     readable: frozenset[str] | None
     exceptions: Wordings | None
-    explanations: tuple[tuple[Wordings, int], ...]
+    explanations: Wordings | None
+    explained: tuple[int, ...]
 
 
 class Judge:
@@ -136,19 +137,18 @@ class Judge:
         self._doubts = {number: doubt for number, doubt in doubts.items() if doubt is not None}
         self.must_see = frozenset(self._doubts)
 
-    def slot_for(self, number: int, line: bytes) -> int | None:
+    def slot_for(self, number: int, line: bytes | bytearray) -> int | None:
         """The slot that the line counts for; None when it is not the rule's."""
         doubt = self._doubts[number]
         if doubt.readable is not None and component_of(line, self._role) not in doubt.readable:
             return None
         if doubt.exceptions is not None and doubt.exceptions.match(line):
             return None
-        for context, explained in doubt.explanations:
-            if context.match(line):
-                return explained
+        if doubt.explanations is not None and (found := doubt.explanations.which(line)):
+            return doubt.explained[min(found)]
         return number
 
-    def confirms(self, number: int, line: bytes) -> bool:
+    def confirms(self, number: int, line: bytes | bytearray) -> bool:
         return self._table[number].confirms(line)
 
 
@@ -158,6 +158,7 @@ def _doubt(slots: RuleSlots, slot: Slot, path: str, role: FileRole) -> _Doubt | 
     doubt = _Doubt(
         readable=None if rule.owns_all_of(path, role) else frozenset(rule.reads),
         exceptions=rule.exceptions if is_fault and rule.unless else None,
-        explanations=tuple((suppression.explained, number) for suppression, number in explanations),
+        explanations=Wordings([suppression.context for suppression, _ in explanations]) if explanations else None,
+        explained=tuple(number for _, number in explanations),
     )
     return doubt if doubt.readable or doubt.exceptions or doubt.explanations else None

@@ -25,6 +25,7 @@ class Clock(IntEnum):
 
 
 Stamp = tuple[Clock, int]
+Line = bytes | bytearray
 NO_STAMP: Stamp = (Clock.NONE, 0)
 
 _MONTHS = {name: number for number, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
@@ -42,7 +43,7 @@ _EPOCH_FIELD = re.compile(rb"\"(?:ts|time|timestamp)\": ?(\d{10})(?:\.(\d{1,9}))
 _WINDOWS = re.compile(rb"\"?(\d{1,2})/(\d{1,2})/(\d{4}) (\d{1,2}):(\d\d):(\d\d) ([AP]M)")
 
 
-def stamp_of(line: bytes) -> Stamp:
+def stamp_of(line: Line) -> Stamp:
     """The line's time; `line` may be its first PREFIX bytes."""
     first = line[:1]
     if first.isdigit():
@@ -60,7 +61,7 @@ def absolute_of(line: bytes) -> int | None:
     return value if clock is Clock.ABSOLUTE else None
 
 
-def _leading_digit(line: bytes) -> Stamp:
+def _leading_digit(line: Line) -> Stamp:
     if (found := _AT_START.match(line)) is not None:
         return _iso(found.groups())
     if (found := _WINDOWS.match(line)) is not None:
@@ -68,7 +69,7 @@ def _leading_digit(line: bytes) -> Stamp:
     return NO_STAMP
 
 
-def _bracketed(line: bytes) -> Stamp:
+def _bracketed(line: Line) -> Stamp:
     if (found := _SINCE_BOOT.match(line)) is not None:
         return Clock.SINCE_BOOT, int(found[1]) * SECOND + int(found[2])
     if (found := _CTIME.match(line)) is not None:
@@ -78,7 +79,7 @@ def _bracketed(line: bytes) -> Stamp:
     return _field(line)
 
 
-def _leading_letter(line: bytes) -> Stamp:
+def _leading_letter(line: Line) -> Stamp:
     if (found := _SYSLOG.match(line)) is not None:
         return _inner(line, found.end()) or _yearless(_MONTHS.get(found[1], 0), int(found[2]), *found.group(3, 4, 5, 6))
     if (found := _KLOG_AT_START.match(line)) is not None:
@@ -86,7 +87,7 @@ def _leading_letter(line: bytes) -> Stamp:
     return _field(line)
 
 
-def _inner(line: bytes, after: int) -> Stamp | None:
+def _inner(line: Line, after: int) -> Stamp | None:
     """The daemon's own stamp right after `program[pid]: `."""
     tag_end = line.find(b": ", after, after + 120)
     found = _INNER.match(line, tag_end + 2) if tag_end >= 0 else None
@@ -97,7 +98,7 @@ def _inner(line: bytes, after: int) -> Stamp | None:
     return None if stamp == NO_STAMP else stamp
 
 
-def _field(line: bytes) -> Stamp:
+def _field(line: Line) -> Stamp:
     """JSON and logfmt carry their time in a field."""
     if (found := _FIELD.search(line, 0, PREFIX)) is not None:
         return _iso(found.groups())

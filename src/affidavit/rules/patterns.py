@@ -43,10 +43,10 @@ class Wordings:
                 f"pattern {patterns[min(empty)]!r} matches the empty line", hint="anchor it on fixed text"
             )
 
-    def match(self, line: bytes) -> bool:
+    def match(self, line: bytes | bytearray) -> bool:
         return self._set is not None and bool(self._set.Match(line))
 
-    def which(self, line: bytes) -> frozenset[int]:
+    def which(self, line: bytes | bytearray) -> frozenset[int]:
         """Positions of the patterns that match."""
         return frozenset(self._set.Match(line) or ()) if self._set is not None else frozenset()
 
