@@ -1,7 +1,11 @@
 """The command as a stranger meets it: real processes, real bundles, all forms and layouts."""
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -208,3 +212,24 @@ def test_escape_sequences_in_a_log_never_reach_the_terminal(tmp_path: Path) -> N
         done = affidavit("analyze", tmp_path, "--format", form)
         assert "invoked oom-killer" in done.stdout
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", done.stdout)
+
+
+def test_being_stopped_leaves_nothing_behind_and_says_so(tmp_path: Path) -> None:
+    """`timeout`, `docker stop` and Ctrl-C: one bundle that takes long enough to be stopped in."""
+    line = b"Jan 15 10:25:03 h kubelet[1]: I0115 10:25:03.123456 1 x.go:1] some line of a log %d\n"
+    folder = tmp_path / "eks_i-0123456789abcdef0" / "kubelet"
+    folder.mkdir(parents=True)
+    (folder / "kubelet.log").write_bytes(b"".join(line % number for number in range(2_000_000)))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        scratch = tmp_path / f"scratch-{number}"
+        scratch.mkdir()
+        command = [sys.executable, "-m", "affidavit", "analyze", folder.parent, "--out", tmp_path / "out"]
+        process = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(scratch)}, stderr=subprocess.PIPE)
+        while process.poll() is None and not list(scratch.iterdir()):
+            pass
+        process.send_signal(number)
+        _, message = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert b"interrupted" in message
+        assert list(scratch.iterdir()) == []
+        assert list((tmp_path / "out").iterdir()) == []

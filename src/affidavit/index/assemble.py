@@ -122,6 +122,8 @@ def _skip_reason(file: UnpackedFile, scanned: Mapping[str, ScannedFile]) -> Skip
 
 
 def _gaps(bundle: StoredBundle, scanned: Mapping[str, ScannedFile], clock: BundleClock, built: Built) -> Iterator[str]:
+    # A member that was dropped half-way may have been scanned in part: it is listed with its own reason.
+    scanned = {path: result for path, result in scanned.items() if path in bundle.locations}
     yield from bundle.problems
     yield from (f"{file.path}: {file.reason}" for file in bundle.files if file.reason is not None)
     yield from (f"{path}: not scanned: {result.failure}" for path, result in sorted(scanned.items()) if result.failure)

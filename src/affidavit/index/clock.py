@@ -22,6 +22,7 @@ _TAIL = 64 * 1024
 _HEAD = 256 * 1024
 # A file dated before the first collector was written says nothing about the collection.
 _PLAUSIBLE = datetime(2015, 1, 1, tzinfo=UTC)
+_EARLIEST, _LATEST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) * SECOND for year in (2015, 2100))
 _STALE = timedelta(days=31)
 _NAME_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[_T](\d\d):?(\d\d)-?(?:UTC)?")
 _BOOT_LINE = re.compile(rb"^btime (\d{9,11})$", re.MULTILINE)
@@ -136,7 +137,8 @@ def _named_time(name: str) -> datetime | None:
 
 def _newest_dated_line(path: Path) -> int | None:
     lines = _read(path, -_TAIL).split(b"\n")
-    return max((stamp for line in lines if (stamp := absolute_of(line[:256])) is not None), default=None)
+    stamps = (absolute_of(line[:256]) for line in lines)
+    return max((stamp for stamp in stamps if stamp is not None and _EARLIEST <= stamp <= _LATEST), default=None)
 
 
 def _booted(logs: Mapping[str, Path], collected_at: datetime | None) -> tuple[datetime | None, str]:

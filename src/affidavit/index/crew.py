@@ -148,6 +148,7 @@ def _work_in_process(slots: RuleSlots, take: Connection, give: Connection, tasks
     done.close()
     # Ctrl-C is the parent's to handle.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _work(slots, take, give)
     os._exit(0)
 

@@ -161,6 +161,11 @@ def test_collection_time_comes_from_content_then_name_then_files(
     assert bool(clock.gaps) == (source in ("file modification times", "unknown"))
 
 
+def test_a_line_from_the_year_9999_does_not_date_the_bundle(tmp_path: Path) -> None:
+    logs = _logs(tmp_path, {"a.log": b"9999-12-31T23:59:59Z x\n2026-01-15T10:00:00Z y\n"})
+    assert read_clock(name="b.tar.gz", logs=logs, modified=None).collected_at == datetime(2026, 1, 15, 10, tzinfo=UTC)
+
+
 def test_unknown_times_stay_unknown_in_bulk() -> None:
     clocks = np.array([Clock.NONE, Clock.ABSOLUTE], dtype=np.int8)
     assert a_clock().resolve(clocks, np.array([5, 6], dtype=np.int64)).tolist() == [UNKNOWN, 6]

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -93,14 +94,17 @@ def write_results(analysis: Analysis, out: Path, page: str, kept: Path | None) -
     _refuse_other_bundle(analysis, out)
     if kept is not None:
         publish_folder(kept / EXTRACTED, out / EXTRACTED)
-    publish(
-        out,
-        {
-            MANIFEST: manifest_to_json(analysis.manifest),
-            REPORT: page.encode(),
-            INDEX: index_to_json(analysis.index),
-        },
-    )
+    results = {
+        MANIFEST: manifest_to_json(analysis.manifest),
+        REPORT: page.encode(),
+        INDEX: index_to_json(analysis.index),
+    }
+    try:
+        publish(out, results)
+    except BaseException:
+        if kept is not None:
+            shutil.rmtree(out / EXTRACTED)
+        raise
 
 
 def _refuse_other_bundle(analysis: Analysis, out: Path) -> None:

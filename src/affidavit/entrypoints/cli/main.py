@@ -1,5 +1,6 @@
 """The `affidavit` command: parse, call, present. Heavy modules are imported by the command that needs them."""
 
+import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -22,6 +23,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(rules_command.app)
+
+
+class Interrupted(BaseException):
+    """Ctrl-C or a polite stop: unwinds everything, so that working folders go. Not KeyboardInterrupt, which the
+    command library takes for itself."""
 
 
 class ReportFormat(StrEnum):
@@ -153,18 +159,24 @@ def sample(
 
 def run() -> None:
     """The door: every error leaves as a sentence, a hint and an exit code."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     try:
         app()
     except AffidavitError as error:
         _complain(str(error), error.hint)
         sys.exit(exit_code_of(error))
-    except KeyboardInterrupt:
+    except Interrupted:
         _complain("interrupted; nothing half-written was left")
         sys.exit(Exit.INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output went away, as `head` does.
         sys.stderr.close()
         sys.exit(Exit.DONE)
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    raise Interrupted
 
 
 def _complain(message: str, hint: str = "") -> None:

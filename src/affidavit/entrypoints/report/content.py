@@ -15,6 +15,8 @@ from affidavit.index.view import View
 from affidavit.knowledge import Knowledge
 from affidavit.rules.rule import Rule
 
+GAPS_LISTED = 30
+
 
 @dataclass(frozen=True, kw_only=True)
 class Trouble:
@@ -100,6 +102,13 @@ def coverage_lines(coverage: Coverage) -> list[str]:
         lines.append(f"Not scanned: {listed}{f', {unlisted} more' if unlisted else ''}")
     lines.extend(f"{skipped.file}: {skipped.reason.value}" for skipped in coverage.lost_files)
     return lines
+
+
+def gap_lines(index: FindingsIndex) -> list[str]:
+    """The first gaps; an archive of thousands of refused members is not listed on a screen."""
+    unlisted = len(index.gaps) - GAPS_LISTED
+    more = [f"and {unlisted} more, all in findings_index.json and manifest.json"] if unlisted > 0 else []
+    return [*index.gaps[:GAPS_LISTED], *more]
 
 
 def suppressed_lines(suppressed: Iterable[Suppressed]) -> list[str]:

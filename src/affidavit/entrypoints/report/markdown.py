@@ -8,6 +8,7 @@ from affidavit.entrypoints.report.content import (
     Trouble,
     counts_line,
     coverage_lines,
+    gap_lines,
     health_warning,
     left_out_lines,
     moment,
@@ -47,7 +48,7 @@ def _lines(view: View, manifest: Manifest, knowledge: Knowledge) -> Iterator[str
             yield f"## {level.value.capitalize()}"
         yield from _trouble_lines(trouble)
     yield from _section("Looked at", coverage_lines(index.coverage))
-    yield from _section("Gaps", list(index.gaps))
+    yield from _section("Gaps", gap_lines(index))
     yield from _section("Suppressed", suppressed_lines(index.suppressed))
     yield from _section("Not shown", left_out_lines(view))
 

@@ -8,6 +8,7 @@ from affidavit.entrypoints.report.content import (
     Trouble,
     counts_line,
     coverage_lines,
+    gap_lines,
     health_warning,
     left_out_lines,
     moment,
@@ -83,7 +84,7 @@ def _print_unseen(console: Console, view: View) -> None:
     console.print(text("Looked at", "bold"))
     for line in coverage_lines(index.coverage):
         console.print(text(f"  {line}"))
-    _print_list(console, "Gaps", list(index.gaps))
+    _print_list(console, "Gaps", gap_lines(index))
     _print_list(console, "Suppressed", suppressed_lines(index.suppressed))
     _print_list(console, "Not shown", left_out_lines(view))
 
