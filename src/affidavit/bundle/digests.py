@@ -12,8 +12,8 @@ from typing import Protocol
 
 from affidavit.errors import EvidenceUnavailable
 
-BLOCK = 1 << 20
-_BUFFERS = 8
+BLOCK = 1 << 19
+_BUFFERS = 16
 # Handing a block over costs about as much as hashing this many bytes.
 _WORTH_HANDING_OVER = 64 * 1024
 

@@ -20,7 +20,7 @@ from affidavit.index.scan import BLOCK, FileScan, ScannedFile, failed_scan
 from affidavit.index.slots import RuleSlots
 
 # Tell a worker about growth this often, so that it is never far behind the unpacking.
-GROWTH = 4 << 20
+GROWTH = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
