@@ -1,7 +1,9 @@
 """A private folder to unpack into, and the one way results leave it: whole, or not at all."""
 
+import atexit
 import errno
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Generator
@@ -16,18 +18,29 @@ _PREFIX = ".affidavit-"
 @contextmanager
 def workspace(beside: Path | None = None) -> Generator[Path]:
     """An empty folder, removed at the end whatever happens. `beside` puts it on the same disk as the results."""
-    parent = None if beside is None else beside.resolve().parent
+    parent = Path(tempfile.gettempdir()) if beside is None else beside.resolve().parent
+    # Noted before it is made: a stop may arrive before the block below guards it, and what is left goes at the exit.
+    folder = parent / f"{_PREFIX}{secrets.token_hex(8)}"
+    _in_use.add(folder)
     try:
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+        folder.mkdir(mode=0o700)
     except OSError as error:
-        where = parent or Path(tempfile.gettempdir())
         raise EvidenceUnavailable(
-            f"no working folder can be made in {where}: {error.strerror}",
-            hint="point TMPDIR at a disk with room",
+            f"no working folder can be made in {parent}: {error.strerror}", hint="point TMPDIR at a disk with room"
         ) from error
     try:
         yield folder
     finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _in_use.discard(folder)
+
+
+_in_use: set[Path] = set()
+
+
+@atexit.register
+def _remove_left() -> None:
+    for folder in _in_use:
         shutil.rmtree(folder, ignore_errors=True)
 
 

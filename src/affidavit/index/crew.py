@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -21,6 +22,8 @@ from affidavit.index.slots import RuleSlots
 
 # Tell a worker about growth this often, so that it is never far behind the unpacking.
 GROWTH = 1 << 20
+_NUMBER = 4
+_NO_MORE = b"\xff" * _NUMBER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +40,7 @@ class Crew:
     """Use as a context: leaving it by an exception stops the workers and drops their work."""
 
     def __init__(self, slots: RuleSlots, workers: int) -> None:
-        self._workers = [_start_worker(slots) for _ in range(max(1, workers))]
+        self._workers = [_Follower(slots) for _ in range(max(1, workers))]
         self._load = [0] * len(self._workers)
         self._owner: dict[str, int] = {}
         self._told: dict[str, int] = {}
@@ -61,7 +64,7 @@ class Crew:
     def results(self) -> dict[str, ScannedFile]:
         """Wait for the workers. Raises InvariantBroken when one of them died: a scan is whole or it failed."""
         for worker in self._workers:
-            worker.ask_for_results()
+            worker.send(None)
         found: dict[str, ScannedFile] = {}
         for worker in self._workers:
             found.update((scanned.path, scanned) for scanned in worker.results())
@@ -76,29 +79,39 @@ class Crew:
         self._workers[owner].send(_Grown(path=path, location=location, size=size, is_whole=is_whole))
 
 
-def scan_files(files: dict[str, Path], slots: RuleSlots, workers: int) -> dict[str, ScannedFile]:
-    """Scan files that are already there, largest first."""
-    sizes = {path: location.stat().st_size for path, location in files.items()}
-    with Crew(slots, workers) as crew:
-        for path in sorted(files, key=lambda path: -sizes[path]):
-            crew.finished(path, files[path], sizes[path])
-        return crew.results()
+def scan_files(files: Mapping[str, Path], slots: RuleSlots, workers: int) -> dict[str, ScannedFile]:
+    """Scan files that are already there. Whoever is free takes the next, largest first."""
+    whole = [
+        _Grown(path=path, location=location, size=location.stat().st_size, is_whole=True)
+        for path, location in files.items()
+    ]
+    whole.sort(key=lambda task: -task.size)
+    # Numbers of four bytes in a pipe: a read of one number is never torn between two readers.
+    numbers, write_end = os.pipe()
+    crew = [_start(_work_through, slots, whole, numbers) for _ in range(max(1, workers))]
+    try:
+        # The workers hold the write end too, so each is told where the list ends.
+        with os.fdopen(write_end, "wb") as queue:
+            queue.write(b"".join(number.to_bytes(_NUMBER, "little") for number in range(len(whole))))
+            queue.write(_NO_MORE * len(crew))
+        return {scanned.path: scanned for worker in crew for scanned in worker.results()}
+    finally:
+        for worker in crew:
+            worker.stop()
+        os.close(numbers)
+
+
+def _work_through(bench: "_Bench", tasks: list[_Grown], numbers: int) -> None:
+    while (taken := os.read(numbers, _NUMBER)) != _NO_MORE:
+        bench.do(tasks[int.from_bytes(taken, "little")])
 
 
 class _Worker:
-    def __init__(self, runner: "BaseProcess | threading.Thread", tasks: Connection, done: Connection) -> None:
+    """A process or thread at work, and the pipe on which its results will come."""
+
+    def __init__(self, runner: BaseProcess | threading.Thread, done: Connection) -> None:
         self._runner = runner
-        self._tasks = tasks
         self._done = done
-
-    def send(self, task: _Grown | None) -> None:
-        try:
-            self._tasks.send(task)
-        except (BrokenPipeError, ConnectionError) as error:
-            raise _died() from error
-
-    def ask_for_results(self) -> None:
-        self.send(None)
 
     def results(self) -> list[ScannedFile]:
         try:
@@ -107,17 +120,45 @@ class _Worker:
             raise _died() from error
         self._runner.join()
         if isinstance(answer, list):
-            return answer  # pyright: ignore[reportUnknownVariableType]  # pickled by `_work`
+            return answer  # pyright: ignore[reportUnknownVariableType]  # pickled by `_run`
         raise InvariantBroken(f"the scan failed: {answer}")
 
     def stop(self) -> None:
-        self._tasks.close()
         self._done.close()
         if isinstance(self._runner, threading.Thread):
             self._runner.join()
         elif self._runner.is_alive():
             self._runner.terminate()
             self._runner.join()
+
+
+class _Follower(_Worker):
+    """A worker that is told about files as they grow."""
+
+    def __init__(self, slots: RuleSlots) -> None:
+        take, self._tasks = multiprocessing.Pipe(duplex=False)
+        started = _start(_follow, slots, take, self._tasks)
+        super().__init__(started._runner, started._done)
+        if not isinstance(self._runner, threading.Thread):
+            take.close()
+
+    def send(self, task: _Grown | None) -> None:
+        try:
+            self._tasks.send(task)
+        except (BrokenPipeError, ConnectionError) as error:
+            raise _died() from error
+
+    def stop(self) -> None:
+        self._tasks.close()
+        super().stop()
+
+
+def _follow(bench: "_Bench", take: Connection, tasks: Connection) -> None:
+    if multiprocessing.parent_process() is not None:
+        # Our copy of the parent's end: closed, so that a dead parent is seen as the end of tasks.
+        tasks.close()
+    while (task := take.recv()) is not None:
+        bench.do(task)
 
 
 def _died() -> InvariantBroken:
@@ -127,39 +168,37 @@ def _died() -> InvariantBroken:
     )
 
 
-def _start_worker(slots: RuleSlots) -> _Worker:
-    take, tasks = multiprocessing.Pipe(duplex=False)
+def _start(work: Callable[..., None], slots: RuleSlots, *arguments: object) -> _Worker:
+    """Run `work` on a bench of its own: forked where that is safe, else in a thread."""
     done, give = multiprocessing.Pipe(duplex=False)
     if sys.platform == "linux" and threading.active_count() == 1:
         context = multiprocessing.get_context("fork")
-        process = context.Process(target=_work_in_process, args=(slots, take, give, tasks, done), daemon=True)
+        process = context.Process(target=_run_forked, args=(work, slots, give, done, arguments), daemon=True)
         process.start()
-        take.close()
         give.close()
-        return _Worker(process, tasks, done)
-    thread = threading.Thread(target=_work, args=(slots, take, give), daemon=True)
+        return _Worker(process, done)
+    thread = threading.Thread(target=_run, args=(work, slots, give, arguments), daemon=True)
     thread.start()
-    return _Worker(thread, tasks, done)
+    return _Worker(thread, done)
 
 
-def _work_in_process(slots: RuleSlots, take: Connection, give: Connection, tasks: Connection, done: Connection) -> None:
-    # The parent's ends came along with the fork: closed, so that a dead parent is seen as the end of tasks.
-    tasks.close()
+def _run_forked(
+    work: Callable[..., None], slots: RuleSlots, give: Connection, done: Connection, arguments: tuple[object, ...]
+) -> None:
     done.close()
     # Ctrl-C is the parent's to handle.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _work(slots, take, give)
+    _run(work, slots, give, arguments)
     os._exit(0)
 
 
-def _work(slots: RuleSlots, take: Connection, give: Connection) -> None:
+def _run(work: Callable[..., None], slots: RuleSlots, give: Connection, arguments: tuple[object, ...]) -> None:
     bench = _Bench(slots)
     try:
-        while (task := take.recv()) is not None:
-            bench.do(task)
+        work(bench, *arguments)
         give.send(bench.finished)
-    except EOFError:
+    except (EOFError, BrokenPipeError):
         pass  # the parent gave up
     except Exception as error:  # noqa: BLE001  # the door of the worker: the parent raises it again
         give.send(f"{type(error).__name__}: {error}")
