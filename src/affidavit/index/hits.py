@@ -1,6 +1,5 @@
 """Hits of one file as columns: a bundle may hold a million, so they are numbers until somebody looks."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,15 +25,34 @@ class FileHits:
 
 # Slot, line, start, end, clock, stamp.
 Hit = tuple[int, int, int, int, int, int]
+# Tuples weigh five times as much as rows, so no more than this many are kept.
+_PENDING = 16_384
 
 
-def columns_of(hits: Sequence[Hit]) -> FileHits:
-    table = np.array(hits, dtype=np.int64).reshape(-1, 6)
-    return FileHits(
-        slot=table[:, 0],
-        line=table[:, 1],
-        start=table[:, 2],
-        end=table[:, 3],
-        clock=table[:, 4].astype(np.int8),
-        stamp=table[:, 5],
-    )
+class HitTable:
+    """Grows while a file is scanned."""
+
+    def __init__(self) -> None:
+        self._pending: list[Hit] = []
+        self._rows: list[Column] = []
+
+    def add(self, hit: Hit) -> None:
+        self._pending.append(hit)
+        if len(self._pending) == _PENDING:
+            self._settle()
+
+    def columns(self) -> FileHits:
+        self._settle()
+        table = np.concatenate(self._rows)
+        return FileHits(
+            slot=table[:, 0],
+            line=table[:, 1],
+            start=table[:, 2],
+            end=table[:, 3],
+            clock=table[:, 4].astype(np.int8),
+            stamp=table[:, 5],
+        )
+
+    def _settle(self) -> None:
+        self._rows.append(np.array(self._pending, dtype=np.int64).reshape(-1, 6))
+        self._pending = []

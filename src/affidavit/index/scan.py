@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from affidavit.index.hits import FileHits, Hit, columns_of
+from affidavit.index.hits import FileHits, HitTable
 from affidavit.index.slots import RuleSlots
 from affidavit.index.timestamps import PREFIX, stamp_of
 from affidavit.rules.matcher import SLOT_BITS
@@ -48,7 +48,7 @@ class FileScan:
         self._matcher = slots.matcher if self._judge.readers else None
         self._file = os.open(location, os.O_RDONLY)
         self._buffer = buffer
-        self._hits: list[Hit] = []
+        self._hits = HitTable()
         self._at = 0
         self._lines = 0
         self._oversized = 0
@@ -67,7 +67,7 @@ class FileScan:
             os.close(self._file)
         return ScannedFile(
             path=self._path,
-            hits=columns_of(self._hits),
+            hits=self._hits.columns(),
             lines=self._lines,
             size=size,
             oversized=self._oversized,
@@ -175,8 +175,8 @@ class FileScan:
                 return
             slot = judged
         clock, stamp = stamp_of(self._buffer[start : min(end, start + PREFIX)])
-        self._hits.append((slot, self._lines + line + 1, self._at + start, self._at + end, clock, stamp))
+        self._hits.add((slot, self._lines + line + 1, self._at + start, self._at + end, clock, stamp))
 
 
 def failed_scan(path: str, size: int, failure: str) -> ScannedFile:
-    return ScannedFile(path=path, hits=columns_of([]), lines=0, size=size, failure=failure)
+    return ScannedFile(path=path, hits=HitTable().columns(), lines=0, size=size, failure=failure)
