@@ -20,6 +20,8 @@ class UnsafeName(AffidavitError):
 
 def printable(name: str) -> str:
     """The name as it can be shown and stored in JSON: nothing invisible, no half characters."""
+    if name.isprintable():
+        return name
     return "".join(char if char.isprintable() else _escaped(char) for char in name)
 
 

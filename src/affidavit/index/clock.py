@@ -19,6 +19,7 @@ UNKNOWN = np.iinfo(np.int64).min
 Micros = NDArray[np.int64]
 
 _TAIL = 64 * 1024
+_DATED_LINES = 8
 _HEAD = 256 * 1024
 # A file dated before the first collector was written says nothing about the collection.
 _PLAUSIBLE = datetime(2015, 1, 1, tzinfo=UTC)
@@ -136,9 +137,15 @@ def _named_time(name: str) -> datetime | None:
 
 
 def _newest_dated_line(path: Path) -> int | None:
-    lines = _read(path, -_TAIL).split(b"\n")
-    stamps = (absolute_of(line[:256]) for line in lines)
-    return max((stamp for stamp in stamps if stamp is not None and _EARLIEST <= stamp <= _LATEST), default=None)
+    """Lines come in about the order of time, so the last few that are dated are enough."""
+    stamps: list[int] = []
+    for line in reversed(_read(path, -_TAIL).split(b"\n")):
+        stamp = absolute_of(line[:256])
+        if stamp is not None and _EARLIEST <= stamp <= _LATEST:
+            stamps.append(stamp)
+        if len(stamps) == _DATED_LINES:
+            break
+    return max(stamps, default=None)
 
 
 def _booted(logs: Mapping[str, Path], collected_at: datetime | None) -> tuple[datetime | None, str]:
