@@ -144,8 +144,8 @@ class Judge:
             return None
         if doubt.exceptions is not None and doubt.exceptions.match(line):
             return None
-        if doubt.explanations is not None and (found := doubt.explanations.which(line)):
-            return doubt.explained[min(found)]
+        if doubt.explanations is not None and (first := doubt.explanations.first(line)) is not None:
+            return doubt.explained[first]
         return number
 
     def confirms(self, number: int, line: bytes | bytearray) -> bool:

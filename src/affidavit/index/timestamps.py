@@ -33,6 +33,7 @@ _MONTHS = {name: number for number, name in enumerate(b"Jan Feb Mar Apr May Jun 
 _ISO = rb"(\d{4}-\d\d-\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ?(Z|UTC|[+-]\d\d:?\d\d))?"
 _KLOG = rb"[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6})"
 _AT_START = re.compile(_ISO)
+_PLAIN_ISO = re.compile(rb"(\d{4}-\d\d-\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{6})\d*Z")
 _KLOG_AT_START = re.compile(_KLOG)
 _SYSLOG = re.compile(rb"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
 _CTIME = re.compile(rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})\]")
@@ -62,6 +63,12 @@ def absolute_of(line: bytes) -> int | None:
 
 
 def _leading_digit(line: Line) -> Stamp:
+    if (found := _PLAIN_ISO.match(line)) is not None:
+        # The form of container logs, which most lines of a bundle have: no zone but Z, digits behind the second.
+        date, hour, minute, second, fraction = found.groups()
+        midnight = _midnight_of(date)
+        time = (int(hour) * 3600 + int(minute) * 60 + int(second)) * SECOND + int(fraction)
+        return NO_STAMP if midnight is None else (Clock.ABSOLUTE, midnight + time)
     if (found := _AT_START.match(line)) is not None:
         return _iso(found.groups())
     if (found := _WINDOWS.match(line)) is not None:

@@ -46,6 +46,11 @@ class Wordings:
     def match(self, line: bytes | bytearray) -> bool:
         return self._set is not None and bool(self._set.Match(line))
 
+    def first(self, line: bytes | bytearray) -> int | None:
+        """Position of the first pattern that matches."""
+        found = self._set.Match(line) if self._set is not None else None
+        return min(found) if found else None
+
     def which(self, line: bytes | bytearray) -> frozenset[int]:
         """Positions of the patterns that match."""
         return frozenset(self._set.Match(line) or ()) if self._set is not None else frozenset()
