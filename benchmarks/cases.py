@@ -107,17 +107,7 @@ def pass_speed(
 
 def cold_speed(pack: RulePack, rounds: int) -> Iterator[Result]:
     bundle = big_bundle(pack, 500, 0.001)
-    command = [
-        sys.executable,
-        "-m",
-        "affidavit",
-        "analyze",
-        str(bundle.archive),
-        "--quiet",
-        "--extract",
-        "--out",
-        str(WORK),
-    ]
+    command = _cold_command(bundle)
     cases = {
         "cold": lambda: _ignore(subprocess.run(command, stdout=subprocess.DEVNULL, check=True)),
         "chain": lambda: peers.shell(peers.chain(bundle.archive, patterns_file(pack), WORK)),
@@ -134,17 +124,7 @@ def cold_speed(pack: RulePack, rounds: int) -> Iterator[Result]:
 def memory(pack: RulePack) -> Iterator[Result]:
     bundle = big_bundle(pack, 2000, 0.001)
     _clean()
-    command = [
-        sys.executable,
-        "-m",
-        "affidavit",
-        "analyze",
-        str(bundle.archive),
-        "--quiet",
-        "--extract",
-        "--out",
-        str(WORK),
-    ]
+    command = _cold_command(bundle)
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     watched = TreeMemory(process.pid)
     process.wait()
@@ -248,6 +228,11 @@ def _pass(pack: RulePack, bundle: BigBundle) -> None:
 class _Unwatched:
     def unpacked(self, path: str, consumed: int, stored: int) -> None:
         pass
+
+
+def _cold_command(bundle: BigBundle) -> list[str]:
+    options = ["--quiet", "--extract", "--out", str(WORK)]
+    return [sys.executable, "-m", "affidavit", "analyze", str(bundle.archive), *options]
 
 
 def _clean() -> None:

@@ -7,8 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from affidavit.bundle.layout import glob_pattern
-from affidavit.evidence.severity import Severity
-from affidavit.rules.rule import Sentence, Status, Switch, Texts
+from affidavit.rules.rule import Described
 
 Scalar = int | float | str
 Argument = Scalar | tuple[Scalar, ...]
@@ -39,21 +38,11 @@ class CheckSamples(_Data):
     quiet: Annotated[tuple[Quiet, ...], Field(min_length=1)]
 
 
-class Check(_Data):
-    id: Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
-    status: Switch = Status.STABLE
-    name: Annotated[str, Field(min_length=4, max_length=60)]
-    means: Sentence
-    severity: Severity
-    because: Sentence
-    signal: Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
-    reads: Annotated[Texts, Field(min_length=1)]
+class Check(Described):
     only_first: Annotated[int | None, Field(ge=1024)] = None
     """Bytes of each file that are enough, where what follows is large and of no use."""
     compute: str
-    arguments: dict[str, Argument] = {}
-    first_steps: Annotated[Texts, Field(min_length=1, max_length=4)]
-    mistaken_for: Texts = ()
+    arguments: Annotated[dict[str, Argument], Field(default_factory=dict)]
     samples: CheckSamples
 
     def root_of(self, path: str) -> str | None:

@@ -69,7 +69,7 @@ class _DetectorRule(BaseModel):
 class _DetectorConfig(BaseModel):
     plugin: str = ""
     pluginConfig: dict[str, Any] = {}  # noqa: N815  # the detector's own spelling
-    logPath: str = ""  # noqa: N815
+    logPath: str = ""  # noqa: N815  # the detector's own spelling
     source: str = ""
     rules: tuple[_DetectorRule, ...]
 

@@ -69,7 +69,9 @@ class Repetition(_Data):
     otherwise: Severity = Severity.INFO
 
 
-class Rule(_Data):
+class Described(_Data):
+    """What a person is told about a fault, however it is found: by a line rule or by a check."""
+
     id: Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
     status: Switch = Status.STABLE
     name: Annotated[str, Field(min_length=4, max_length=60)]
@@ -78,6 +80,11 @@ class Rule(_Data):
     because: Sentence
     signal: Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
     reads: Annotated[Texts, Field(min_length=1)]
+    first_steps: Annotated[Texts, Field(min_length=1, max_length=4)]
+    mistaken_for: Texts = ()
+
+
+class Rule(Described):
     match: Annotated[Texts, Field(min_length=1)]
     unless: Texts = ()
     cleared_by: Texts = ()
@@ -85,8 +92,6 @@ class Rule(_Data):
     startup_seconds: Annotated[int, Field(ge=0, le=3600)] = 0
     repeated: Repetition | None = None
     marks_start: bool = False
-    first_steps: Annotated[Texts, Field(min_length=1, max_length=4)]
-    mistaken_for: Texts = ()
     samples: RuleSamples
 
     def reads_file(self, path: str, role: FileRole) -> bool:
