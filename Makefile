@@ -52,7 +52,7 @@ bench: setup ## speed as ratios against peers, measured in one run
 lock: setup ## resolve the dependencies again and write requirements.lock
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --extra dev pyproject.toml --output-file requirements.lock
+	  --no-emit-index-url --all-extras pyproject.toml --output-file requirements.lock
 
 clean: ## remove what was built
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,89 @@
+"""Every setting, read once from the environment. The same program runs on a laptop and in AWS; only these differ."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from affidavit.errors import InputRefused
+
+Count = Annotated[int, Field(ge=1)]
+Names = Annotated[str, Field(pattern=r"^[^\s]*$")]
+
+
+class Settings(BaseModel):
+    """A field's alias is its environment variable. Without `LOGS_BUCKET` everything lives in `AFFIDAVIT_DATA`."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    data_dir: Path = Field(
+        Path(".affidavit"), alias="AFFIDAVIT_DATA", description="folder for bundles and state when there is no AWS"
+    )
+    region: str = Field("ca-central-1", alias="AWS_REGION", description="region of tables, buckets and Bedrock")
+    logs_bucket: str = Field("", alias="LOGS_BUCKET", description="bucket the node bundles land in; empty: no AWS")
+    state_table: str = Field("affidavit-state", alias="STATE_TABLE", description="table of collections and searches")
+    incident_state_table: str = Field(
+        "incident-state", alias="INCIDENT_STATE_TABLE", description="table of incident states"
+    )
+    incident_context_table: str = Field(
+        "incident-context", alias="INCIDENT_CONTEXT_TABLE", description="table of diagnoses and reasoning"
+    )
+    kms_key_id: str = Field("", alias="KMS_KEY_ID", description="key for SSE-KMS on every object written")
+
+    enable_collection: bool = Field(
+        False, alias="ENABLE_COLLECTION", description="lets `collect` and `batch_collect` act on nodes"
+    )
+    allowed_clusters: Names = Field(
+        "", alias="ALLOWED_CLUSTERS", description="clusters, by comma, that may be collected; empty: none"
+    )
+    enable_debug_envelope: bool = Field(
+        False, alias="ENABLE_DEBUG_ENVELOPE", description="lets a request ask for `_debug`"
+    )
+    enable_pii_redaction: bool = Field(
+        False, alias="ENABLE_PII_REDACTION", description="redacts personal data too, not only secrets"
+    )
+    enable_comprehend: bool = Field(
+        False, alias="ENABLE_COMPREHEND", description="asks Amazon Comprehend for personal data as well"
+    )
+    mcp_api_key: str = Field("", alias="MCP_API_KEY", repr=False, description="bearer key of the HTTP server")
+    mcp_api_key_parameter: str = Field(
+        "/incident-response/mcp-api-key", alias="MCP_API_KEY_PARAMETER", description="SSM SecureString with that key"
+    )
+    mcp_server_url: str = Field("", alias="MCP_SERVER_URL", description="where the supervisor finds the MCP server")
+
+    chat_provider: str = Field("bedrock", alias="CHAT_PROVIDER", description="bedrock, offline, or a LangChain name")
+    chat_model_id: str = Field(
+        "", alias="CHAT_MODEL_ID", description="model id or inference profile; needed unless the provider is offline"
+    )
+    max_tokens_per_incident: Count = Field(
+        100_000, alias="MAX_TOKENS_PER_INCIDENT", description="token cap over all attempts of an incident"
+    )
+    max_incidents_per_hour: Count = Field(
+        20, alias="MAX_INCIDENTS_PER_HOUR", description="beyond it no chat model is called (circuit breaker)"
+    )
+    incident_ttl_days: Count = Field(
+        30, alias="INCIDENT_TTL_DAYS", description="how long an incident is kept; SNS may redeliver for 23 days"
+    )
+    alert_topic_arn: str = Field("", alias="ALERT_TOPIC_ARN", description="SNS topic that people are told through")
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
+        known = {entry.alias for entry in cls.model_fields.values() if entry.alias is not None}
+        values = environment if environment is not None else os.environ
+        try:
+            return cls.model_validate({name: values[name] for name in known if values.get(name)})
+        except ValidationError as error:
+            troubles = "; ".join(f"{trouble['loc'][0]}: {trouble['msg']}" for trouble in error.errors())
+            raise InputRefused(
+                f"a setting cannot be used: {troubles}", hint="correct the environment variable; see docs/settings.md"
+            ) from error
+
+    @property
+    def is_local(self) -> bool:
+        return not self.logs_bucket
+
+    @property
+    def clusters(self) -> frozenset[str]:
+        return frozenset(name for name in self.allowed_clusters.split(",") if name)
