@@ -1,0 +1,108 @@
+"""What a diagnosis says: a cause, the recorded values that show it, a plan that cites them, and what stays unknown.
+
+A chat model writes these, so they are checked when they enter. Whether they are *true* is for `verification` to say.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+
+from affidavit.evidence.confidence import Confidence, Level
+
+# Bounds that no honest diagnosis reaches; they keep one runaway reply from filling a table item.
+Name = Annotated[str, Field(min_length=1, max_length=1_000)]
+Sentence = Annotated[str, Field(max_length=4_000)]
+
+
+class FaultType(StrEnum):
+    PERMISSION_LOSS = "permission_loss"
+    THROTTLING = "throttling"
+    NETWORK_BLOCK = "network_block"
+    TIMEOUT = "timeout"
+    OUT_OF_MEMORY = "out_of_memory"
+    CODE_ERROR = "code_error"
+    CONFIGURATION = "configuration"
+    NODE_FAULT = "node_fault"
+    UNKNOWN = "unknown"
+
+
+class IncidentSeverity(StrEnum):
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class RiskLevel(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class ProducedBy(StrEnum):
+    CHAT_MODEL = "chat_model"
+    RULES = "rules"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class EvidencePointer(_Record):
+    """Where a value stands in a recorded tool answer."""
+
+    tool: Name = Field(description="name of a tool that was called in this investigation")
+    field: Annotated[str, Field(max_length=1_000)] = Field(
+        description="JSON Pointer into that tool's answer, for example /events/0/message"
+    )
+    value: JsonValue = Field(
+        description="exactly what stands there; of a text, an exact part of at least 8 characters is enough"
+    )
+    interpretation: Sentence = Field(description="what this value shows, in one sentence")
+
+
+class RemediationStep(_Record):
+    action: Name
+    details: Sentence
+    evidence_basis: tuple[int, ...] = Field(max_length=100, description="indexes into `evidence`, counted from 0")
+    risk_level: RiskLevel
+    requires_approval: bool
+
+
+class Diagnosis(_Record):
+    """Claims without a pointer belong in `gaps`, never in `evidence`."""
+
+    root_cause: Annotated[str, Field(min_length=1, max_length=4_000)]
+    fault_types: tuple[FaultType, ...] = Field(max_length=len(FaultType), description="every fault that is present")
+    affected_resources: tuple[Name, ...] = Field(max_length=100)
+    severity: IncidentSeverity
+    evidence: tuple[EvidencePointer, ...] = Field(max_length=100)
+    remediation_plan: tuple[RemediationStep, ...] = Field(max_length=50)
+    gaps: tuple[Sentence, ...] = Field((), max_length=100, description="what could not be seen or proven")
+    confidence: Confidence
+    produced_by: ProducedBy = ProducedBy.CHAT_MODEL
+
+    @field_validator("confidence", mode="before")
+    @classmethod
+    def _lift_level(cls, value: object) -> object:
+        """A chat model may give just the level."""
+        if isinstance(value, str):
+            return Confidence(level=Level(value), basis="stated, not computed", gaps=())
+        return value
+
+    @field_validator("fault_types")
+    @classmethod
+    def _each_once(cls, value: tuple[FaultType, ...]) -> tuple[FaultType, ...]:
+        return tuple(dict.fromkeys(value))
+
+
+class TokenUsage(_Record):
+    prompt_tokens: int = Field(0, ge=0)
+    completion_tokens: int = Field(0, ge=0)
+    total_tokens: int = Field(0, ge=0)
+
+    def plus(self, other: Self) -> Self:
+        return self.model_copy(
+            update={name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields}
+        )
