@@ -1,0 +1,72 @@
+"""`list_bundle_files` and `artifact`: what is in a bundle, and a link to one file of it."""
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from affidavit.bundle.manifest import FileStatus, FileType
+from affidavit.evidence.coverage import SkipReason
+from affidavit.evidence.finding import ABSENT_WHEN_NONE
+from affidavit.nodes.answers.wire import (
+    Answer,
+    CoverageReport,
+    FoundIndex,
+    InstanceId,
+    LogKey,
+    PinnedIndex,
+    Request,
+    Wire,
+)
+
+MOST_FILES = 1000
+
+
+class ListBundleFilesRequest(Request):
+    instance_id: InstanceId
+    under: str = Field("", max_length=500, description="Only paths that begin with this, such as var_log/.")
+    offset: int = Field(0, ge=0, description="Leave out so many files, to see the rest of a long list.")
+    index_id: PinnedIndex = None
+
+
+class BundleFile(Wire):
+    path: str
+    key: str = Field(description="Pass it as logKey to read or artifact.")
+    size_bytes: int
+    type: FileType
+    status: FileStatus
+    scanned: bool | None = Field(description="Whether the index looked at it in full; null when nothing tells.")
+    reason: Annotated[str | None, ABSENT_WHEN_NONE] = Field(None, description="Why it is not stored or not scanned.")
+    skip_reason: Annotated[SkipReason | None, ABSENT_WHEN_NONE] = None
+
+
+class ListBundleFilesAnswer(Answer):
+    index_id: FoundIndex
+    manifest_version: str | None = Field(description="null: there is no manifest; the files are those that are stored.")
+    files: list[BundleFile] = Field(description="In path order.")
+    total_files: int
+    total_size_bytes: int
+    coverage_report: CoverageReport
+
+
+class ArtifactRequest(Request):
+    log_key: LogKey
+    expiration_minutes: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=15,
+            validation_alias="expirationMinutes",
+            serialization_alias="expirationMinutes",
+            description="How long the link works.",
+        ),
+    ] = 5
+
+
+class ArtifactAnswer(Answer):
+    log_key: LogKey
+    url: str = Field(
+        description="A presigned link, or the path of a local file. It is a secret: show it to nobody else."
+    )
+    size_bytes: int
+    expires_at: datetime

@@ -1,0 +1,86 @@
+"""`read`: whole lines of one file."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from affidavit.evidence.finding import ABSENT_WHEN_NONE
+from affidavit.nodes.answers.wire import Answer, LogKey, Request
+
+CHUNK = 1 << 20
+
+
+class ReadRequest(Request):
+    log_key: LogKey
+    start_byte: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            validation_alias="startByte",
+            serialization_alias="startByte",
+            description="Begin here (0 when left out). Inside a line, the next line is the first one returned.",
+        ),
+    ] = None
+    end_byte: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            validation_alias="endByte",
+            serialization_alias="endByte",
+            description="Stop before this byte (startByte + 1 MiB when left out). A line that begins before it and "
+            "is the first one is returned whole, however long it is.",
+        ),
+    ] = None
+    start_line: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            validation_alias="startLine",
+            serialization_alias="startLine",
+            description="Begin at this line (1-based), instead of at a byte.",
+        ),
+    ] = None
+    line_count: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=100_000,
+            validation_alias="lineCount",
+            serialization_alias="lineCount",
+            description="Lines to return when startLine is given.",
+        ),
+    ] = 1000
+
+
+class ReadAnswer(Answer):
+    """Lines as they are stored. Follow nextChunkStart from 0 to read the whole file."""
+
+    log_key: LogKey
+    content: str = Field(
+        description="Whole lines with their line ends. Bytes that are no UTF-8 are shown as U+FFFD; offsets stay true."
+    )
+    start_byte: int = Field(
+        validation_alias="startByte",
+        serialization_alias="startByte",
+        description="Where the first line begins in the file.",
+    )
+    end_byte: int = Field(
+        validation_alias="endByte", serialization_alias="endByte", description="Where the last line ends, exclusive."
+    )
+    line_count: int = Field(validation_alias="lineCount", serialization_alias="lineCount")
+    total_size: int = Field(
+        validation_alias="totalSize", serialization_alias="totalSize", description="Size of the file in bytes."
+    )
+    total_size_human: str = Field(validation_alias="totalSizeHuman", serialization_alias="totalSizeHuman")
+    has_more: bool = Field(validation_alias="hasMore", serialization_alias="hasMore")
+    next_chunk_start: int | None = Field(
+        validation_alias="nextChunkStart",
+        serialization_alias="nextChunkStart",
+        description="startByte of the next call; null at the end of the file.",
+    )
+    line_aligned: Literal[True] = Field(True, validation_alias="lineAligned", serialization_alias="lineAligned")
+    link: Annotated[str | None, ABSENT_WHEN_NONE] = Field(
+        None,
+        description="Only there when the lines from startByte to endByte are too long to be in `content`, which is "
+        "then empty: a short-lived link to the whole file.",
+    )

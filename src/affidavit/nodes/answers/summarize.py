@@ -1,0 +1,74 @@
+"""`summarize`: a report made only of findings that were retrieved before, re-verified now."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from affidavit.evidence.severity import Severity
+from affidavit.nodes.answers.finding import EvidenceRecord, FindingId
+from affidavit.nodes.answers.wire import (
+    FINDING,
+    Answer,
+    ClusterContext,
+    ConfidenceRecord,
+    CoverageReport,
+    FoundIndex,
+    InstanceId,
+    PinnedIndex,
+    Request,
+    Wire,
+)
+
+SearchId = Annotated[
+    str | None,
+    Field(max_length=64, description="The search that S- ids belong to. Needed when several searches were made."),
+]
+
+
+class SummarizeRequest(Request):
+    instance_id: InstanceId
+    finding_ids: list[Annotated[str, Field(max_length=40)]] = Field(
+        default_factory=list[str],
+        max_length=500,
+        description="Ids from errors (F-001) or search (S-001). The report holds these findings and no others.",
+        json_schema_extra={"items": {"type": "string", "pattern": FINDING}},
+    )
+    cluster_context: ClusterContext = None
+    include_recommendations: Annotated[
+        bool,
+        Field(
+            validation_alias="includeRecommendations",
+            serialization_alias="includeRecommendations",
+            description="Whether to add first steps, each with the findings it rests on.",
+        ),
+    ] = True
+    index_id: PinnedIndex = None
+    search_id: SearchId = None
+
+
+class SummarizedFinding(Wire):
+    id: FindingId
+    severity: Severity
+    pattern: str
+    count: int
+    description: str
+    evidence: EvidenceRecord = Field(description="Re-read and found true while this answer was made.")
+    is_baseline: bool = Field(description="true when many bundles of the cluster show this pattern.")
+    note: str = Field(description="What to keep in mind about this finding; empty when there is nothing.")
+
+
+class Recommendation(Wire):
+    text: str
+    finding_ids: list[str] = Field(description="The findings it rests on.")
+
+
+class SummarizeAnswer(Answer):
+    index_id: FoundIndex
+    finding_ids_requested: list[str]
+    finding_ids_resolved: list[str]
+    findings: list[SummarizedFinding] = Field(description="Worst first.")
+    affected_components: list[str]
+    recommendations: list[Recommendation]
+    confidence: ConfidenceRecord
+    caveat: str
+    coverage_report: CoverageReport = Field(description="The files that were re-read for this answer.")

@@ -1,0 +1,47 @@
+"""`verify_report`: does what a report says re-read from the stored bytes?"""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from affidavit.nodes.answers.summarize import SearchId
+from affidavit.nodes.answers.wire import Answer, CoverageReport, FoundIndex, InstanceId, PinnedIndex, Request, Wire
+
+
+class Claim(Wire):
+    text: str | None = Field(None, max_length=10_000, description="What the report says. It is not judged.")
+    finding_id: str = Field(max_length=40, description="The finding the report cites, F-001 or S-001.")
+    quote: str = Field(max_length=20_000, description="The words of the log that the report quotes, verbatim.")
+
+
+class VerifyReportRequest(Request):
+    instance_id: InstanceId
+    claims: Annotated[list[Claim], Field(min_length=1, max_length=200, description="What the report rests on.")]
+    index_id: PinnedIndex = None
+    search_id: SearchId = None
+
+
+class ClaimVerdict(StrEnum):
+    HOLDS = "holds"
+    UNKNOWN_ID = "unknown_id"
+    QUOTE_NOT_FOUND = "quote_not_found"
+    EVIDENCE_CHANGED = "evidence_changed"
+
+
+class JudgedClaim(Wire):
+    finding_id: str
+    verdict: ClaimVerdict
+    reason: str = Field(description="What does not hold, and what to do about it. Empty when the claim holds.")
+    file: str | None = Field(description="Where the quote stands.")
+    line: int | None
+    sha256: str | None = Field(description="Of the line's bytes.")
+
+
+class VerifyReportAnswer(Answer):
+    index_id: FoundIndex
+    all_hold: bool = Field(description="Report only when this is true; a quote that holds does not prove a conclusion.")
+    claims: list[JudgedClaim] = Field(description="In the order of the request.")
+    held: int
+    refuted: int
+    coverage_report: CoverageReport = Field(description="The files that were re-read for this answer.")

@@ -1,0 +1,139 @@
+"""What requests and answers share. Names on the wire mix camelCase and snake_case: that is the contract."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from affidavit.evidence.confidence import Confidence, Level
+from affidavit.evidence.coverage import Coverage, SkipReason
+from affidavit.evidence.finding import ABSENT_WHEN_NONE
+
+INSTANCE = r"^i-[0-9a-f]{8,17}$"
+FINDING = r"^(F-\d{3,}|S-\d{3,})$"
+
+
+class Wire(BaseModel):
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+        from_attributes=True,
+    )
+
+
+class Request(Wire):
+    pass
+
+
+InstanceId = Annotated[
+    str,
+    Field(
+        pattern=INSTANCE,
+        validation_alias="instanceId",
+        serialization_alias="instanceId",
+        description="EC2 instance id of the worker node, such as i-0123456789abcdef0.",
+    ),
+]
+LogKey = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=1024,
+        validation_alias="logKey",
+        serialization_alias="logKey",
+        description="Object key of a file, as `full_key` of evidence or `key` of list_bundle_files gives it, such as "
+        "eks_i-0123456789abcdef0/extracted/kubelet/kubelet.log.",
+    ),
+]
+PinnedIndex = Annotated[
+    str | None,
+    Field(
+        max_length=64,
+        description="Answer from this very index (the `index_id` of an earlier answer). Finding ids restart in every "
+        "index, so give it whenever you pass finding ids on. Without it the newest index of the node is used.",
+    ),
+]
+FoundIndex = Annotated[
+    str, Field(description="The index these finding ids belong to. Pass it on together with any of the ids.")
+]
+ClusterContext = Annotated[
+    str | None,
+    Field(
+        max_length=100,
+        validation_alias="clusterContext",
+        serialization_alias="clusterContext",
+        description="Name of the cluster. With it, findings that many bundles of this cluster show are marked "
+        "`is_baseline`; nothing is hidden.",
+    ),
+]
+
+
+class ResponseFormat(StrEnum):
+    CONCISE = "concise"
+    DETAILED = "detailed"
+
+
+Format = Annotated[
+    ResponseFormat,
+    Field(description="concise: only finding_id, severity, pattern and count of each finding. detailed: all of it."),
+]
+
+
+class TruncationInfo(Wire):
+    original_count: int = Field(description="How many there are.")
+    returned_count: int = Field(description="How many of them are in this answer.")
+    next_step: str = Field(description="What to call to get the others.")
+
+
+class Answer(Wire):
+    success: Literal[True] = True
+    truncated: bool = Field(False, description="true when something was left out of this answer; see truncation_info.")
+    truncation_info: Annotated[TruncationInfo | None, ABSENT_WHEN_NONE] = Field(
+        None, description="Only there when truncated is true."
+    )
+
+
+class SkippedFileRecord(Wire):
+    file: str
+    reason: SkipReason = Field(description="Why it was not read.")
+    size_bytes: int
+
+
+class CoverageReport(Wire):
+    """What this call looked at. Finding nothing means nothing where coverage is thin."""
+
+    files_scanned: int
+    total_files: int
+    coverage_pct: float = Field(description="Share of files that were read in full, in percent.")
+    bytes_scanned: int
+    total_bytes: int
+    skipped_files: list[SkippedFileRecord] = Field(description="At most 20 files that were not read, worst first.")
+    skipped_total: int = Field(description="How many files were not read, listed or not.")
+
+    @classmethod
+    def of(cls, coverage: Coverage) -> "CoverageReport":
+        return cls.model_validate(coverage)
+
+
+class ConfidenceRecord(Wire):
+    """How far the answer can be trusted."""
+
+    level: Level
+    basis: str = Field(description="What the level rests on.")
+    gaps: list[str] = Field(
+        description="What could not be seen. Each gap is a reason for doubt: repeat it in a report."
+    )
+
+    @classmethod
+    def of(cls, confidence: Confidence) -> "ConfidenceRecord":
+        return cls(level=confidence.level, basis=confidence.basis, gaps=list(confidence.gaps))
+
+
+def cut(total: int, returned: int, next_step: str) -> TruncationInfo | None:
+    """None when nothing was left out."""
+    if returned >= total:
+        return None
+    return TruncationInfo(original_count=total, returned_count=returned, next_step=next_step)
