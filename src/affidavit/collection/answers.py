@@ -104,5 +104,8 @@ class BatchAnswer(Answer):
     counts: BatchCounts
     nodes_found: int = Field(description="Nodes the cluster had when the batch was made.")
     left_out: int = Field(description="Nodes that fitted the strategy but not maxNodes. They were not looked at.")
-    passed_over: list[PassedOver] = Field(description="Nodes the strategy could not take, each with its reason.")
+    passed_over: list[PassedOver] = Field(
+        description="Nodes that could not be taken, each with its reason; the first hundred of them."
+    )
+    passed_over_total: int
     idempotent: bool = Field(description="true when the batch was known already and has been continued or only read.")

@@ -15,7 +15,7 @@ PATIENCE: Final = timedelta(seconds=10)
 
 
 class IndexProbe(Protocol):
-    """Whether the bundle of one execution has been indexed. An index of an earlier bundle of the node does not count."""
+    """Whether the bundle of one execution has been indexed. An earlier bundle of the node does not count."""
 
     def is_indexed(self, instance_id: str, execution: Execution) -> bool: ...
 

@@ -1,0 +1,230 @@
+"""batch_collect and batch_status: one collection on each of some nodes of a cluster.
+
+The nodes are settled and stored before the first is asked, and each has a token derived from the batch. So a call
+that dies half-way is continued by the next one with the same token, and no node is asked twice.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Final, TypeVar
+from uuid import uuid5
+
+from affidavit.collection.answers import BatchAnswer, BatchCounts, BatchNode, PassedOver
+from affidavit.collection.desk import Desk
+from affidavit.collection.guards import Place, directory_of, require_enabled, require_listed
+from affidavit.collection.history import state_now
+from affidavit.collection.requests import BatchCollectRequest, BatchStatusRequest
+from affidavit.collection.reservation import NAMESPACE, shared_token
+from affidavit.collection.rows import (
+    BATCH_LIFE,
+    AskedNode,
+    Batch,
+    ChosenNode,
+    PassedOverNode,
+    batch_key,
+    batch_node_key,
+    recent_batch_key,
+)
+from affidavit.collection.sample import Choice, choose, node_limit
+from affidavit.collection.start import start_once
+from affidavit.collection.tasks import Task, TaskState, a_task
+from affidavit.errors import AffidavitError, NotFound
+from affidavit.ports import Absent, AnyOf, ConditionFailed, Lacks, Put
+
+# SSM starts a few executions a second for an account; more callers would only be throttled.
+CALLERS: Final = 4
+LISTED_PASSED_OVER: Final = 100
+
+_R = TypeVar("_R")
+
+
+def batch_collect(request: BatchCollectRequest, desk: Desk) -> BatchAnswer:
+    """Asks every chosen node once; one that cannot be collected is in the answer with its reason.
+
+    Raises:
+        InputRefused: collection is off, or the cluster is not on the list or does not exist.
+        NotFound: the cluster has no node that fits the strategy.
+    """
+    require_enabled(desk)
+    require_listed(request.cluster_name, desk)
+    batch, is_new = _settle(request, desk)
+    asked = _asked(batch, desk)
+    _for_each(lambda node: _ask(node, batch, desk), [n for n in batch.nodes if not _is_started(n, asked)])
+    return _answer(batch, desk, is_known=not is_new)
+
+
+def batch_status(request: BatchStatusRequest, desk: Desk) -> BatchAnswer:
+    item = desk.state.get(batch_key(request.batch_id))
+    if item is None:
+        raise NotFound(f"no batch has the id {request.batch_id}", hint="batches are kept for 48 hours; see history")
+    return _answer(Batch.of(item), desk, is_known=True)
+
+
+# --- which nodes -----------------------------------------------------------------------------------------------------
+
+
+def _settle(request: BatchCollectRequest, desk: Desk) -> tuple[Batch, bool]:
+    """The batch, and whether this call made it."""
+    region = request.region or desk.region
+    limit = node_limit(request.strategy, request.max_nodes)
+    recent = recent_batch_key(request.cluster_name, region, request.strategy, limit)
+    token = request.idempotency_token or shared_token(recent, desk)
+    name = f"{request.cluster_name}#{region}#{request.strategy}#{limit}#{token}"
+    batch_id = str(uuid5(NAMESPACE, name))
+    known = desk.state.get(batch_key(batch_id))
+    if known is not None:
+        return Batch.of(known), False
+    return _make(_planned(batch_id, request, region, token, limit, desk), desk)
+
+
+def _planned(batch_id: str, request: BatchCollectRequest, region: str, token: str, limit: int, desk: Desk) -> Batch:
+    nodes = directory_of(desk).nodes_of(request.cluster_name, region=region)
+    choice = choose(nodes, request.strategy, limit)
+    if not choice.nodes:
+        raise _nothing_to_collect(request, len(nodes), choice)
+    return Batch(
+        batch_id=batch_id,
+        cluster=request.cluster_name,
+        region=region,
+        strategy=request.strategy,
+        token=token,
+        nodes=[ChosenNode(instance_id=n.instance_id, zone=n.zone, instance_type=n.instance_type) for n in choice.nodes],
+        nodes_found=len(nodes),
+        left_out=choice.left_out,
+        passed_over=[PassedOverNode(instance_id=i, reason=why) for i, why in choice.passed_over[:LISTED_PASSED_OVER]],
+        passed_over_total=len(choice.passed_over),
+    )
+
+
+def _nothing_to_collect(request: BatchCollectRequest, found: int, choice: Choice) -> NotFound:
+    reasons = Counter(reason for _, reason in choice.passed_over)
+    why = "".join(f"; {count} passed over: {reason}" for reason, count in sorted(reasons.items()))
+    return NotFound(
+        f"cluster {request.cluster_name} has {found} nodes, and none to collect by strategy {request.strategy}{why}",
+        hint="try strategy=sample; this says nothing about whether the nodes are well",
+    )
+
+
+def _make(batch: Batch, desk: Desk) -> tuple[Batch, bool]:
+    key = batch_key(batch.batch_id)
+    try:
+        desk.state.write(Put(item=batch.item(key, now=desk.clock.now(), life=BATCH_LIFE), when=Absent()))
+    except ConditionFailed:
+        known = desk.state.get(key)
+        if known is None:
+            raise
+        return Batch.of(known), False
+    return batch, True
+
+
+# --- asking them -----------------------------------------------------------------------------------------------------
+
+
+def _ask(node: ChosenNode, batch: Batch, desk: Desk) -> None:
+    place = Place(region=batch.region, cluster=batch.cluster)
+    try:
+        started = start_once(node.instance_id, f"batch-{batch.batch_id}", place, desk)
+    except AffidavitError as error:
+        trouble = f"{error}; {error.hint}" if error.hint else str(error)
+        asked = AskedNode(instance_id=node.instance_id, trouble=trouble)
+    else:
+        asked = AskedNode(instance_id=node.instance_id, execution_id=started.execution.execution_id)
+    key = batch_node_key(batch.batch_id, node.instance_id)
+    # Another call of the same batch may have started this node after we failed to: that stands.
+    with suppress(ConditionFailed):
+        desk.state.write(
+            Put(
+                item=asked.item(key, now=desk.clock.now(), life=BATCH_LIFE),
+                when=AnyOf((Absent(), Lacks("execution_id"))),
+            )
+        )
+
+
+def _asked(batch: Batch, desk: Desk) -> dict[str, AskedNode]:
+    rows = desk.state.query(batch_key(batch.batch_id).pk, sk_prefix="NODE#")
+    return {row.instance_id: row for row in map(AskedNode.of, rows)}
+
+
+def _is_started(node: ChosenNode, asked: dict[str, AskedNode]) -> bool:
+    row = asked.get(node.instance_id)
+    return row is not None and row.execution_id is not None
+
+
+def _for_each(call: Callable[[ChosenNode], _R], nodes: list[ChosenNode]) -> list[_R]:
+    with ThreadPoolExecutor(max_workers=CALLERS) as pool:
+        return list(pool.map(call, nodes))
+
+
+# --- the answer ------------------------------------------------------------------------------------------------------
+
+
+def _answer(batch: Batch, desk: Desk, *, is_known: bool) -> BatchAnswer:
+    asked = _asked(batch, desk)
+    nodes = _for_each(lambda node: _report(node, asked.get(node.instance_id), desk), batch.nodes)
+    counts = _count(nodes)
+    return BatchAnswer(
+        task=_task(batch.batch_id, counts),
+        batch_id=batch.batch_id,
+        cluster_name=batch.cluster,
+        region=batch.region,
+        strategy=batch.strategy,
+        idempotency_key=batch.token,
+        nodes=nodes,
+        counts=counts,
+        nodes_found=batch.nodes_found,
+        left_out=batch.left_out,
+        passed_over=[PassedOver(instance_id=node.instance_id, reason=node.reason) for node in batch.passed_over],
+        passed_over_total=batch.passed_over_total,
+        idempotent=is_known,
+    )
+
+
+def _report(node: ChosenNode, asked: AskedNode | None, desk: Desk) -> BatchNode:
+    state, message = _state(asked, desk)
+    return BatchNode(
+        instance_id=node.instance_id,
+        zone=node.zone,
+        instance_type=node.instance_type,
+        execution_id=asked.execution_id if asked is not None else None,
+        state=state,
+        message=message,
+    )
+
+
+def _state(asked: AskedNode | None, desk: Desk) -> tuple[TaskState | None, str]:
+    if asked is None:
+        return None, "not asked yet; call batch_collect again with the batch's idempotencyKey to continue"
+    if asked.execution_id is None:
+        return TaskState.FAILED, f"it could not be started: {asked.trouble}"
+    return state_now(asked.execution_id, None, desk)
+
+
+def _count(nodes: list[BatchNode]) -> BatchCounts:
+    by_state = Counter(node.state for node in nodes)
+    return BatchCounts(
+        total=len(nodes),
+        working=by_state[TaskState.WORKING],
+        completed=by_state[TaskState.COMPLETED],
+        failed=by_state[TaskState.FAILED],
+        cancelled=by_state[TaskState.CANCELLED],
+        unknown=by_state[None],
+    )
+
+
+def _task(batch_id: str, counts: BatchCounts) -> Task:
+    message = (
+        f"{counts.completed} of {counts.total} nodes collected and indexed; {counts.working} working, "
+        f"{counts.failed} failed, {counts.cancelled} cancelled, {counts.unknown} not known"
+    )
+    return a_task(batch_id, _overall(counts), message)
+
+
+def _overall(counts: BatchCounts) -> TaskState:
+    """Completed when every node has ended and at least one gave its bundle; the counts say what is missing."""
+    if counts.working or counts.unknown:
+        return TaskState.WORKING
+    if counts.completed:
+        return TaskState.COMPLETED
+    return TaskState.FAILED if counts.failed else TaskState.CANCELLED

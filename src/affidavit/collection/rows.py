@@ -1,0 +1,126 @@
+"""What collection keeps in the state table, and for how long. An expired row is absent to every reader."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final, Self, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from affidavit.collection.requests import Strategy
+from affidavit.collection.tasks import TaskState
+from affidavit.ports import Item, JsonValue, Key
+
+RESERVATION_LIFE: Final = timedelta(hours=24)
+EXECUTION_LIFE: Final = timedelta(hours=48)
+BATCH_LIFE: Final = timedelta(hours=48)
+# A person who clicks twice or an agent that lost an answer asks again at once; a second look at a node comes later.
+SAME_QUESTION: Final = timedelta(minutes=5)
+
+ALL_NODES: Final = "HISTORY"
+
+
+def reservation_key(instance_id: str, token: str) -> Key:
+    return Key(pk=f"IDEMP#{instance_id}#{token}", sk="IDEMPOTENCY")
+
+
+def recent_key(instance_id: str) -> Key:
+    return Key(pk=f"IDEMP#{instance_id}", sk="RECENT")
+
+
+def recent_batch_key(cluster: str, region: str, strategy: Strategy, max_nodes: int) -> Key:
+    return Key(pk=f"BATCH#{cluster}", sk=f"RECENT#{region}#{strategy}#{max_nodes}")
+
+
+def execution_key(execution_id: str) -> Key:
+    return Key(pk=f"EXEC#{execution_id}", sk="REGION")
+
+
+def batch_key(batch_id: str) -> Key:
+    return Key(pk=f"BATCH#{batch_id}", sk="META")
+
+
+def batch_node_key(batch_id: str, instance_id: str) -> Key:
+    return Key(pk=f"BATCH#{batch_id}", sk=f"NODE#{instance_id}")
+
+
+def history_of(instance_id: str | None) -> str:
+    """The partition of a node's collections, or of all nodes'."""
+    return ALL_NODES if instance_id is None else f"{ALL_NODES}#{instance_id}"
+
+
+class Row(BaseModel):
+    """Fields without a value are not stored, so that a condition can say `Lacks`."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    @classmethod
+    def of(cls, item: Item) -> Self:
+        return cls.model_validate(item)
+
+    def item(self, key: Key, *, now: datetime, life: timedelta) -> Item:
+        values = cast("Mapping[str, JsonValue]", self.model_dump(mode="json", exclude_none=True))  # JSON by its mode
+        return {**values, "pk": key.pk, "sk": key.sk, "ttl": int((now + life).timestamp())}
+
+
+class Reservation(Row):
+    """Somebody wants this execution. Written before SSM is called; `execution_id` is there once it is known."""
+
+    instance_id: str
+    token: str
+    region: str
+    cluster: str
+    client_token: str
+    owner: str
+    lease_until: float
+    execution_id: str | None = None
+
+    @property
+    def key(self) -> Key:
+        return reservation_key(self.instance_id, self.token)
+
+
+class KnownExecution(Row):
+    """An execution of ours. `state` is there once it ended for good."""
+
+    execution_id: str
+    instance_id: str
+    region: str
+    cluster: str
+    token: str
+    recorded_at: datetime
+    state: TaskState | None = None
+    message: str = ""
+
+
+class ChosenNode(Row):
+    instance_id: str
+    zone: str
+    instance_type: str
+
+
+class PassedOverNode(Row):
+    instance_id: str
+    reason: str
+
+
+class Batch(Row):
+    """Which nodes a batch is about, settled when it is made, so that a second call continues and chooses nothing."""
+
+    batch_id: str
+    cluster: str
+    region: str
+    strategy: Strategy
+    token: str
+    nodes: list[ChosenNode]
+    nodes_found: int
+    left_out: int
+    passed_over: list[PassedOverNode]
+    passed_over_total: int
+
+
+class AskedNode(Row):
+    """One of `execution_id` and `trouble` is there."""
+
+    instance_id: str
+    execution_id: str | None = None
+    trouble: str | None = None
