@@ -1,0 +1,76 @@
+"""Bedrock's Converse as a chat model. One request per call: trying again is the agent's decision, under its budget."""
+
+from typing import Any, NoReturn
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from langchain_aws import ChatBedrockConverse
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatResult
+
+from affidavit.agent.failures import ChatModelFailed
+
+CONNECT_SECONDS = 10
+READ_SECONDS = 60
+MAX_OUTPUT_TOKENS = 4096
+
+
+class BedrockChat(ChatBedrockConverse):
+    """ChatBedrockConverse whose failures say that it was the chat model that failed."""
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        try:
+            return super()._generate(messages, stop=stop, run_manager=run_manager, **kwargs)
+        except ClientError as error:
+            _raise_for_answer(error)
+        except BotoCoreError as error:
+            raise ChatModelFailed(f"Bedrock could not be asked: {error}", code=type(error).__name__) from error
+        except ValueError as error:
+            _raise_for_reading(error)
+
+
+def bedrock_chat(
+    model_id: str,
+    *,
+    region: str,
+    connect_seconds: float = CONNECT_SECONDS,
+    read_seconds: float = READ_SECONDS,
+) -> BedrockChat:
+    """The endpoint is AWS's, or where AWS_ENDPOINT_URL_BEDROCK_RUNTIME points."""
+    # retries max_attempts=1 would mean two requests; total_max_attempts counts the first one too.
+    config = Config(
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        connect_timeout=connect_seconds,
+        read_timeout=read_seconds,
+    )
+    session = boto3.Session(region_name=region)
+    return BedrockChat(
+        model=model_id,
+        client=session.client("bedrock-runtime", config=config),
+        bedrock_client=session.client("bedrock", config=config),
+        region_name=region,
+        temperature=0,
+        max_tokens=MAX_OUTPUT_TOKENS,
+        disable_streaming=True,
+    )
+
+
+def _raise_for_answer(error: ClientError) -> NoReturn:
+    code = error.response.get("Error", {}).get("Code", "Unknown")
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    raise ChatModelFailed(f"Bedrock refused: {error}", code=code, status=status) from error
+
+
+def _raise_for_reading(error: ValueError) -> NoReturn:
+    """LangChain reports a reply it cannot read, and some refusals, as ValueError."""
+    if isinstance(error.__cause__, ClientError):
+        _raise_for_answer(error.__cause__)
+    raise ChatModelFailed(f"Bedrock's reply cannot be read: {error}", code="UnusableReply") from error

@@ -1,0 +1,1 @@
+"""A laptop AWS: an emulator, and simulators for what it lacks, joined by endpoint variables."""
