@@ -7,20 +7,22 @@ from affidavit.evidence.diagnosis import EvidencePointer
 from affidavit.ports import JsonValue
 from affidavit.verification.entry import Entry
 
-_NEGATION = re.compile(r"\b(no|not|none|never|nothing|zero|without|denied|missing|absent|absence)\b|n't\b", re.I)
+_SAYS_SO = re.compile(r"\b(no|not|none|never|nothing|zero|without|denied|missing|absent|absence)\b|n't\b", re.I)
 _DENIES = re.compile(
-    r"^\W*(no|none|nothing|never|zero|absence of)\b|\b(there (is|are|was|were) (no|none|nothing)|"
-    r"(did|does|do|has|have|was|were) (not|never) (happen|occur|appear|show|see|seen|log|logged|contain|throttle[d]?))",
+    r"^\W*(no|none|nothing|never|zero|absence of)\b|\bthere (is|are|was|were) (no|none|nothing)\b|"
+    r"\b(did|does|do|has|have|was|were) (not|never) (happen|occur|appear|show|see|log|contain|throttle)",
     re.I,
 )
+# Beginnings of words, so that "policies" and "policy" are one.
+_STEM = re.compile(r"[A-Za-z]{5}")
 
 
 def unproven_absence(pointer: EvidencePointer, entry: Entry) -> list[str]:
     if not claims_absence(pointer):
         return []
     return [
-        f"it claims that something is absent, but {reason}: say it in gaps, or ask for the whole window"
-        for reason in shortfalls(entry.answer)
+        f"it claims that something is absent, but {reason}: name it in gaps instead"
+        for reason in _shortfalls(pointer, entry.answer)
     ]
 
 
@@ -28,41 +30,41 @@ def claims_absence(pointer: EvidencePointer) -> bool:
     """An empty value, or words of absence over a value that does not say so itself."""
     if _is_empty(pointer.value):
         return True
-    says_so_itself = isinstance(pointer.value, str) and _NEGATION.search(pointer.value) is not None
-    return not says_so_itself and _DENIES.search(pointer.interpretation) is not None
+    says_so = isinstance(pointer.value, str) and _SAYS_SO.search(pointer.value) is not None
+    return not says_so and _DENIES.search(pointer.interpretation) is not None
 
 
-def shortfalls(answer: JsonValue) -> list[str]:
-    """Why this answer did not cover everything it was asked about; empty when it did."""
+def _shortfalls(pointer: EvidencePointer, answer: JsonValue) -> list[str]:
+    """Why this answer did not cover everything the claim is about; empty when it did."""
     if not isinstance(answer, Mapping):
         return ["the answer does not say what it covered"]
-    found = [f"{name} says the answer is cut" for name in ("truncated", "is_truncated") if answer.get(name) is True]
-    if answer.get("error"):
-        found.append("the tool reported an error")
-    found += [
-        f"{name} is false" for name in ("complete", "is_complete", "window_complete") if answer.get(name) is False
-    ]
-    if "events" in answer and not _says_complete(answer):
-        found.append("the answer does not say that it covered its whole window")
-    return found + _inner_shortfalls(answer)
+    found = ["the tool reported an error"] if answer.get("error") else []
+    if answer.get("truncated") is True:
+        found.append("the answer is cut")
+    if answer.get("is_complete") is False or ("events" in answer and answer.get("is_complete") is not True):
+        found.append("the answer did not cover its whole window")
+    return [*found, *_unscanned(answer), *_unread(pointer, answer.get("not_read"))]
 
 
-def _says_complete(answer: Mapping[str, JsonValue]) -> bool:
-    places = [answer, *(inner for name in ("window", "coverage") if isinstance(inner := answer.get(name), Mapping))]
-    names = ("complete", "is_complete", "window_complete")
-    return any(place.get(name) is True for place in places for name in names)
-
-
-def _inner_shortfalls(answer: Mapping[str, JsonValue]) -> list[str]:
-    found: list[str] = []
-    for name in ("window", "coverage"):
-        inner = answer.get(name)
-        if isinstance(inner, Mapping) and any(inner.get(key) is False for key in ("complete", "is_complete")):
-            found.append(f"{name} says it is not complete")
-    report = answer.get("coverage_report")
+def _unscanned(answer: Mapping[str, JsonValue]) -> list[str]:
+    report = answer.get("coverage_report", answer.get("coverage"))
     if isinstance(report, Mapping) and report.get("files_scanned") != report.get("total_files"):
-        found.append("coverage_report lists files that were not read")
-    return found
+        return ["files were left unread (see coverage)"]
+    return []
+
+
+def _unread(pointer: EvidencePointer, not_read: JsonValue) -> list[str]:
+    """Parts that could not be read and that the claim, by its words, may be about."""
+    if not isinstance(not_read, Sequence) or isinstance(not_read, str):
+        return []
+    about = _stems(f"{pointer.field} {pointer.interpretation}")
+    parts = [str(part.get("what", "")) for part in not_read if isinstance(part, Mapping)]
+    return [f"{part} could not be read" for part in parts if _stems(part) & about]
+
+
+def _stems(text: str) -> set[str]:
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", text)
+    return {word[:5].lower() for word in words if _STEM.match(word)}
 
 
 def _is_empty(value: JsonValue) -> bool:
