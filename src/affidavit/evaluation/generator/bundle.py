@@ -25,6 +25,8 @@ class GeneratedBundle:
     files: dict[str, bytes]
     truth: Truth
     member_prefix: str
+    logs: frozenset[str]
+    """What daemons wrote, named as the truth names files."""
 
     def archive_name(self, form: Form) -> str:
         """The name the collector gives; a directory has it without an ending."""
@@ -52,6 +54,7 @@ def generate(spec: BundleSpec) -> GeneratedBundle:
         files=dict(sorted(tree.files.items())),
         truth=Truth(problems=tuple(sorted(tree.problems, key=lambda each: (each.file, each.lines)))),
         member_prefix=str(layout.get("member_prefix", "./")),
+        logs=frozenset(tree.logs),
     )
 
 
@@ -77,6 +80,7 @@ def _filled(node: Node, layout: Data, streams: Streams) -> Tree:
 def _nest(inner: Tree, outer: Tree, *, at: str) -> None:
     outer.files[at] = stored_gzip(tarball(inner.files, inner.node.spec.collected_at, prefix=""))
     outer.problems.extend(replace(problem, file=f"{at}/{problem.file}") for problem in inner.problems)
+    outer.logs.update(f"{at}/{log}" for log in inner.logs)
 
 
 def _member(archive: bytes, member: str) -> bytes:

@@ -3,7 +3,7 @@
 A group is one kind of event: its `lines` are written at each of the minutes `at` before the fault's end, which is
 a little before collection. A line that holds `text` counts the event, the others are its context. `vars` are drawn
 once for the fault, `each` once for every event. `only` and `except` name layouts. `edits` change what a command
-printed.
+printed; `text` is what then tells the trouble. A group or edit with `decoy: true` looks like trouble and is none.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from affidavit.evaluation.generator.writer import Writer
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """Every `find` in the file becomes `replace`; `text` is what then tells the trouble."""
+    """Every `find` in the file becomes `replace`; `text` is what then tells the trouble. A decoy tells none."""
 
     fault: str
     file: str
@@ -27,6 +27,7 @@ class Edit:
     find: str
     replace: str
     text: str
+    is_decoy: bool = False
 
 
 def fault_names() -> tuple[str, ...]:
@@ -34,7 +35,7 @@ def fault_names() -> tuple[str, ...]:
 
 
 def planted(node: Node, fault: str) -> Iterator[Event]:
-    described = _described(fault)
+    described = _described(node, fault)
     writer = node.writer(f"fault/{fault}")
     end = node.spec.collected_at - timedelta(seconds=writer.rng.randrange(50))
     shared = _drawn(writer, mapping(described.get("vars")), {})
@@ -50,20 +51,23 @@ def planted(node: Node, fault: str) -> Iterator[Event]:
 
 def edits(node: Node, fault: str) -> Iterator[Edit]:
     writer = node.writer(f"edit/{fault}")
-    for entry in items(_described(fault).get("edits")):
+    for entry in items(_described(node, fault).get("edits")):
         edit = {name: writer.write(str(value)) for name, value in mapping(entry).items()}
         if _applies(mapping(entry), node):
             yield Edit(
                 fault=fault,
                 file=edit["file"],
-                severity=edit["severity"],
+                severity=edit.get("severity", ""),
                 find=edit["find"],
                 replace=edit["replace"],
-                text=edit["text"],
+                text=edit.get("text", ""),
+                is_decoy=bool(mapping(entry).get("decoy")),
             )
 
 
-def _described(fault: str) -> Mapping[str, object]:
+def _described(node: Node, fault: str) -> Mapping[str, object]:
+    if fault in node.spec.own_faults:
+        return node.spec.own_faults[fault]
     if fault not in fault_names():
         raise ValueError(f"no fault is called {fault!r}; there are {', '.join(fault_names())}")
     return load(f"faults/{fault}.yaml")
@@ -96,11 +100,11 @@ def _event(
     at: datetime,
     local: Mapping[str, str],
 ) -> Iterator[Event]:
-    key = writer.write(str(group["text"]), at, local)
+    key = writer.write(str(group.get("text", "")), at, local)
     for line in texts(group["lines"]):
         text = writer.write(line, at, local)
-        mark = Mark(fault=fault, group=index, severity=str(group["severity"]), text=key, is_key=key in text)
-        yield Event(at=at, stream=str(group["stream"]), text=text, mark=mark)
+        mark = Mark(fault=fault, group=index, severity=str(group.get("severity")), text=key, is_key=key in text)
+        yield Event(at=at, stream=str(group["stream"]), text=text, mark=None if group.get("decoy") else mark)
         at += timedelta(microseconds=writer.rng.randint(8, 700))
 
 

@@ -98,6 +98,7 @@ FORMATS: dict[str, Format] = {
     "syslog": _syslog,
     "snap": _snap,
     "raw": _raw,
+    "cri": cri("stderr"),
     "csv-event": _csv_event,
     "csv-short": _csv_short,
 }

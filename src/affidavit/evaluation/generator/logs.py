@@ -42,7 +42,9 @@ def streams_of(node: Node, layouts: Sequence[Data]) -> Streams:
 def put_logs(tree: Tree, layout: Data, streams: Streams) -> None:
     for log in (*_logs(tree, layout, streams), *_pod_logs(tree, layout, streams)):
         lines = (*log.header, *(log.render(event, tree.node) for event in log.events))
-        tree.put(log.path, "".join(f"{line}{tree.newline}" for line in lines).encode())
+        text = "".join(f"{line}{tree.newline}" for line in lines)
+        tree.put(log.path, text.encode(errors="surrogateescape"))
+        tree.logs.add(log.path)
         tree.problems.extend(_problems(log))
 
 
@@ -61,6 +63,8 @@ def _logs(tree: Tree, layout: Data, streams: Streams) -> Iterator[_Log]:
     for entry in items(layout.get("logs")):
         described = mapping(entry)
         events = _chosen(tree.node, described, streams)
+        if described.get("if_any") and not events:
+            continue
         header = [*texts(described.get("header")), *(() if events else texts(described.get("empty")))]
         log = _Log(
             path=tree.path(writer.write(str(described["file"]))),
@@ -73,7 +77,8 @@ def _logs(tree: Tree, layout: Data, streams: Streams) -> Iterator[_Log]:
 
 
 def _chosen(node: Node, described: Data, streams: Streams) -> list[Event]:
-    named = [event for name in texts(described["streams"]) for event in streams[name]]
+    names = (*texts(described["streams"]), *texts(described.get("also")))
+    named = [event for name in names for event in streams.get(name, ())]
     events = sorted(named, key=lambda event: event.at, reverse=bool(described.get("newest_first")))
     if "first_minutes" in described:
         end = node.spec.booted_at + timedelta(minutes=float(str(described["first_minutes"])))
@@ -127,6 +132,8 @@ def _problems(log: _Log) -> Iterator[Problem]:
 def _problem(log: _Log, group: Sequence[tuple[int, datetime, Mark]]) -> Problem:
     mark = group[0][2]
     keys = [(number, at) for number, at, each in group if each.is_key]
+    if not keys:
+        raise ValueError(f"fault {mark.fault}: no line of its event {mark.group} holds {mark.text!r}")
     return Problem(
         fault=mark.fault,
         file=log.path,

@@ -49,6 +49,8 @@ def _apply(tree: Tree, edit: Edit) -> None:
         raise ValueError(f"fault {edit.fault}: {path} does not hold {edit.find!r}; bring the two files together")
     after = before.replace(edit.find, edit.replace)
     tree.files[path] = after.encode()
+    if edit.is_decoy:
+        return
     lines = tuple(number for number, line in enumerate(after.split("\n"), 1) if edit.text in line)
     tree.problems.append(
         Problem(

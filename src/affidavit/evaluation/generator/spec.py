@@ -1,6 +1,7 @@
 """What to generate."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -33,6 +34,8 @@ class BundleSpec:
     layout: Layout
     seed: int = 1
     faults: tuple[str, ...] = ()
+    own_faults: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
+    """Faults described by the caller, by name and in the form of `faults/*.yaml`; `faults` may name them."""
     noise_lines: int = 400
     """Steady lines in each busy log; quieter logs get a share of it."""
     instance_id: str = "i-0f3a9c1d7e5b24680"

@@ -70,6 +70,10 @@ def _draw(rng: Random, name: str, argument: str) -> str:
             return str(rng.randint(int(low), int(high)))
         case "digits":
             return "".join(rng.choices("0123456789", k=int(argument)))
+        case "byte":
+            # A byte that is no UTF-8 travels as the surrogate that `surrogateescape` turns back into it.
+            value = int(argument, 16)
+            return chr(value if value < 0x80 else 0xDC00 + value)
         case "pick":
             return rng.choice(argument.split("|"))
         case "suffix":

@@ -1,0 +1,158 @@
+"""Run node scenarios: make the bundle, analyze it, ask every tool, hold each answer against the truth."""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from affidavit.bundle.layout import Kind
+from affidavit.errors import AffidavitError
+from affidavit.evaluation.bundles import PlacedBundle, place
+from affidavit.evaluation.judge import Judgement, judge
+from affidavit.evaluation.metrics import Tally, tally_of
+from affidavit.evaluation.scenario import Scenario
+from affidavit.evaluation.tools import ANALYZE, TOOLS, Answer, analyze_answer
+from affidavit.evidence.citation import check
+from affidavit.evidence.finding import Finding
+from affidavit.index.slots import slots_of
+from affidavit.investigation import Analysis, analyze
+from affidavit.knowledge import Knowledge
+
+Analyst = Callable[[Path, Knowledge, Path], Analysis]
+"""How a bundle is analyzed: tests put a lying one in its place to see that the numbers fall."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolRun:
+    tool: str
+    judgement: Judgement
+    tally: Tally
+    digest: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioRun:
+    """`failure` is set when it could not be run at all: that is no score of zero, it is no score."""
+
+    scenario: Scenario
+    input_digest: str
+    tools: tuple[ToolRun, ...]
+    suppressed: tuple[str, ...]
+    """Suppressions that explained something in it."""
+    failure: str = ""
+
+    @property
+    def analysis(self) -> ToolRun | None:
+        return next((run for run in self.tools if run.tool == ANALYZE), None)
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        if self.failure:
+            return (self.failure,)
+        return self.analysis.judgement.troubles if self.analysis is not None else ("it was not analyzed",)
+
+
+def analyze_quietly(path: Path, knowledge: Knowledge, folder: Path) -> Analysis:
+    return analyze(path, knowledge=knowledge, workspace=folder, progress=_Quiet(), workers=1)
+
+
+def run_scenario(scenario: Scenario, knowledge: Knowledge, analyst: Analyst = analyze_quietly) -> ScenarioRun:
+    with tempfile.TemporaryDirectory(prefix="affidavit-eval-") as name:
+        folder = Path(name)
+        try:
+            placed = place(scenario, folder / "bundle")
+            (folder / "work").mkdir()
+            return _asked(scenario, placed, knowledge, folder / "work", analyst)
+        except AffidavitError as error:
+            return ScenarioRun(scenario=scenario, input_digest="", tools=(), suppressed=(), failure=str(error))
+
+
+def run_scenarios(scenarios: Sequence[Scenario], knowledge: Knowledge, *, workers: int) -> Iterator[ScenarioRun]:
+    """In the order given. Each runs in a process of its own kind, `workers` at a time."""
+    # Built before the fork, so that every process inherits the engine instead of building it.
+    _ = slots_of(knowledge.pack).matcher
+    with ProcessPoolExecutor(
+        max_workers=workers, mp_context=get_context("fork"), initializer=_inherit, initargs=(knowledge,)
+    ) as pool:
+        yield from pool.map(_run_inherited, scenarios)
+
+
+_inherited: list[Knowledge] = []
+
+
+def _inherit(knowledge: Knowledge) -> None:
+    _inherited[:] = [knowledge]
+
+
+def _run_inherited(scenario: Scenario) -> ScenarioRun:
+    return run_scenario(scenario, _inherited[0])
+
+
+def _asked(
+    scenario: Scenario, placed: PlacedBundle, knowledge: Knowledge, folder: Path, analyst: Analyst
+) -> ScenarioRun:
+    started = time.perf_counter()
+    analysis = analyst(placed.path, knowledge, folder)
+    spent = (time.perf_counter() - started) * 1000
+    broken = _broken(analysis)
+    answers = (analyze_answer(analysis, spent), *(tool.ask(analysis) for tool in TOOLS))
+    return ScenarioRun(
+        scenario=scenario,
+        input_digest=placed.digest,
+        tools=tuple(_tool_run(scenario, placed, analysis, answer, broken) for answer in answers),
+        suppressed=tuple(sorted({entry.suppression for entry in analysis.index.suppressed})),
+    )
+
+
+def _tool_run(
+    scenario: Scenario,
+    placed: PlacedBundle,
+    analysis: Analysis,
+    answer: Answer,
+    broken: Mapping[str, Sequence[str]],
+) -> ToolRun:
+    judgement = judge(placed.truth, answer.told, broken)
+    logs, scanned = _logs(placed, analysis)
+    tally = tally_of(
+        judgement,
+        is_healthy=scenario.is_healthy,
+        logs=logs,
+        logs_scanned=scanned,
+        latency_ms=answer.latency_ms,
+        # The index is handed over whole, so its first finding comes with its last.
+        first_finding_ms=answer.latency_ms if answer.told else None,
+    )
+    return ToolRun(tool=answer.tool, judgement=judgement, tally=tally, digest=answer.digest, lines=answer.lines)
+
+
+def _broken(analysis: Analysis) -> dict[str, tuple[str, ...]]:
+    checked = {finding.finding_id: _problems(finding, analysis) for finding in analysis.index.findings}
+    return {finding_id: problems for finding_id, problems in checked.items() if problems}
+
+
+def _problems(finding: Finding, analysis: Analysis) -> tuple[str, ...]:
+    return check(finding.evidence, analysis.bundle).problems
+
+
+def _logs(placed: PlacedBundle, analysis: Analysis) -> tuple[int, int]:
+    """How many logs the bundle has, and how many of them the index says it read in full."""
+    logs = placed.logs
+    if logs is None:
+        logs = frozenset(file.path for file in analysis.bundle.files if file.role.kind is Kind.LOG)
+    coverage, files = analysis.index.coverage, analysis.bundle.files
+    named = {entry.file for entry in coverage.skipped_files}
+    passed_over = {file.path for file in files if file.skip is not None}
+    # The index names a few of the files it skipped; the rest must be those that were never to be read.
+    unexplained = coverage.skipped_total - len(named | passed_over)
+    there = {file.path for file in files if file.location is not None}
+    read = [log for log in logs if log in there and log not in named | passed_over]
+    return len(logs), max(0, len(read) - max(0, unexplained))
+
+
+class _Quiet:
+    def unpacked(self, path: str, consumed: int, stored: int) -> None:
+        pass
