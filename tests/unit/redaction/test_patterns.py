@@ -1,0 +1,60 @@
+import pytest
+
+from affidavit.errors import InputRefused
+from affidavit.redaction.engine import Engine
+from affidavit.redaction.pattern import Kind, Pattern, Sample
+from affidavit.redaction.patterns import check_samples, load_patterns
+from affidavit.redaction.redact import Redactor
+
+SECRETS = [sample for pattern in load_patterns()[Kind.SECRET] for sample in pattern.samples.hidden]
+PERSONAL = [sample for pattern in load_patterns()[Kind.PERSONAL] for sample in pattern.samples.hidden]
+KEPT = [text for patterns in load_patterns().values() for pattern in patterns for text in pattern.samples.kept]
+
+
+def a_pattern(match: str, **more: object) -> Pattern:
+    return Pattern.model_validate(
+        {"type": "x", "match": match, "samples": {"hidden": [{"text": "a", "hides": "a"}]}} | more
+    )
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_pattern_hides_exactly_what_its_samples_say(kind: Kind) -> None:
+    assert check_samples(load_patterns()[kind]) == []
+
+
+def test_there_are_at_least_fifty_shapes_of_secret() -> None:
+    assert len({sample.whole for sample in SECRETS}) >= 50
+
+
+@pytest.mark.parametrize("sample", SECRETS, ids=lambda sample: f"{sample.hidden[:12]!r}")
+@pytest.mark.parametrize(
+    "around", ["{}", "Jan 01 10:00:00 node app[7]: {} end\nnext line", 'msg="{}" err=nil', "\t{}\r\n"]
+)
+def test_a_planted_secret_is_hidden_wherever_it_stands(sample: Sample, around: str) -> None:
+    text = around.replace("{}", sample.whole)
+    assert sample.hidden not in Redactor().redact(text).text
+
+
+@pytest.mark.parametrize("sample", PERSONAL, ids=lambda sample: f"{sample.hidden[:12]!r}")
+def test_personal_data_is_hidden_when_asked_and_kept_when_not(sample: Sample) -> None:
+    assert sample.hidden not in Redactor(hides_personal=True).redact(sample.whole).text
+    assert Redactor().redact(sample.whole).text == sample.whole
+
+
+def test_a_sample_that_misbehaves_is_named() -> None:
+    pattern = a_pattern("b+", samples={"hidden": [{"text": "abc", "hides": "c"}], "kept": ["b"]})
+    assert check_samples([pattern]) == ["x: hides ['b'] of 'abc', not 'c'", "x: hides part of 'b'"]
+
+
+@pytest.mark.parametrize("match", ["(?<=a)b", "(a)b", "a)", "ä"])
+def test_a_pattern_outside_the_language_is_refused(match: str) -> None:
+    with pytest.raises(InputRefused):
+        Engine([a_pattern(match)])
+
+
+def test_without_hyperscan_the_same_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    patterns = load_patterns()[Kind.SECRET]
+    text = "\n".join(sample.whole for sample in SECRETS).encode()
+    with_it = Engine(patterns).spans(text)
+    monkeypatch.setitem(__import__("sys").modules, "hyperscan", None)
+    assert Engine(patterns).spans(text) == with_it
