@@ -1,0 +1,204 @@
+"""Every bundle and index of every node, as they lie in the object store.
+
+The first bundle of an instance owns the layout that other programs know (`eks_i-…/manifest.json`, `extracted/…`);
+any other lives whole under `eks_i-…/bundles/<bundle id>/`, so no bundle ever replaces the bytes a report cites. A
+marker, written last, makes an index exist; the newest marker is the current index, and an older one can be pinned.
+"""
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from affidavit.bundle.manifest import Manifest, manifest_from_json
+from affidavit.errors import EvidenceUnavailable, InputRefused, NotFound
+from affidavit.evidence.finding import Finding
+from affidavit.index.record import FindingsIndex, index_from_json
+from affidavit.knowledge import Knowledge
+from affidavit.nodes.ingest_records import last_failure
+from affidavit.nodes.keys import INDEX, MANIFEST, home_key, markers_prefix, prefix_of
+from affidavit.nodes.recent import Recent
+from affidavit.nodes.stored_lines import LineIndexes, StoredLines
+from affidavit.ports import Clock, NodeDirectory, ObjectMissing, ObjectStore, StoredObject, Table
+
+# The owner of an instance's layout that another program filled.
+FOREIGN = "foreign"
+# Parsed: a few megabytes each at most.
+_INDEXES_KEPT = 64
+_MANIFESTS_KEPT = 32
+_MARKERS_KEPT = 4096
+_LISTED = 10
+
+
+class Home(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    bundle_id: str
+
+
+class IndexMarker(BaseModel):
+    """An index that can be asked. `home` is the prefix its bundle lies under."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    instance_id: str
+    index_id: str
+    bundle_id: str
+    home: str
+    indexed_at: datetime
+    manifest_key: str
+    index_key: str
+    cluster: Annotated[str | None, Field(max_length=200)] = None
+    content: str = ""
+    """Tells versions of an index apart that lies under a key which is written more than once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shelf:
+    """One index with what it takes to answer from it."""
+
+    marker: IndexMarker
+    index: FindingsIndex
+    lines: StoredLines
+
+    @property
+    def findings(self) -> dict[str, Finding]:
+        return {finding.finding_id: finding for finding in self.index.findings}
+
+
+class Library:
+    """Answers come from here. Parsed indexes are kept; one that cannot change is never read twice."""
+
+    def __init__(
+        self,
+        *,
+        objects: ObjectStore,
+        state: Table,
+        clock: Clock,
+        knowledge: Knowledge,
+        directory: NodeDirectory | None = None,
+    ) -> None:
+        self.objects = objects
+        self.state = state
+        self.clock = clock
+        self.knowledge = knowledge
+        self.directory = directory
+        self.line_indexes = LineIndexes()
+        self._homes: Recent[str, Home] = Recent(_MARKERS_KEPT)
+        self._markers: Recent[str, IndexMarker] = Recent(_MARKERS_KEPT)
+        self._indexes: Recent[tuple[str, str], FindingsIndex] = Recent(_INDEXES_KEPT)
+        self._manifests: Recent[tuple[str, int, datetime], Manifest] = Recent(_MANIFESTS_KEPT)
+
+    def open(self, instance_id: str, index_id: str | None = None) -> Shelf:
+        """The current index, or the pinned one. Raises NotFound saying what there is."""
+        marker = self.find(instance_id, index_id)
+        return Shelf(marker=marker, index=self.index(marker), lines=self.lines(instance_id))
+
+    def find(self, instance_id: str, index_id: str | None = None) -> IndexMarker:
+        known = self.markers(instance_id)
+        if not known:
+            raise self._nothing_indexed(instance_id)
+        if index_id is None:
+            return known[0]
+        for marker in known:
+            if marker.index_id == index_id:
+                return marker
+        listed = ", ".join(marker.index_id for marker in known[:_LISTED])
+        raise NotFound(
+            f"{instance_id} has no index {index_id!a}; it has {len(known)}: {listed}",
+            hint="ask again with one of these as index_id, or without index_id, and take finding ids from that answer",
+        )
+
+    def markers(self, instance_id: str) -> list[IndexMarker]:
+        """Newest first."""
+        listed = list(self.objects.list(markers_prefix(instance_id)))
+        known = [self._markers.get(stored.key, lambda key=stored.key: self._read_marker(key)) for stored in listed]
+        foreign = self._foreign(instance_id)
+        found = [*known, foreign] if foreign is not None else known
+        return sorted(found, key=lambda marker: (marker.indexed_at, marker.index_id), reverse=True)
+
+    def index(self, marker: IndexMarker) -> FindingsIndex:
+        return self._indexes.get((marker.index_key, marker.content), lambda: self._read_index(marker.index_key))
+
+    def manifest(self, marker: IndexMarker) -> Manifest | None:
+        """None when there is none. Raises EvidenceUnavailable when it is not one."""
+        stored = self.objects.head(marker.manifest_key)
+        if stored is None:
+            return None
+        return self._manifests.get((stored.key, stored.size, stored.modified), lambda: self._read_manifest(stored.key))
+
+    def lines(self, instance_id: str) -> StoredLines:
+        return StoredLines(instance_id, self.objects, self.line_indexes)
+
+    def home_of(self, instance_id: str) -> Home | None:
+        """Who owns the instance's own layout; never changes once it is claimed."""
+        try:
+            return self._homes.get(instance_id, lambda: self._read_home(instance_id))
+        except ObjectMissing:
+            return None
+
+    def _read_home(self, instance_id: str) -> Home:
+        return Home.model_validate_json(self.objects.get(home_key(instance_id)))
+
+    def _read_marker(self, key: str) -> IndexMarker:
+        try:
+            return IndexMarker.model_validate_json(self.objects.get(key))
+        except ValidationError as error:
+            raise EvidenceUnavailable(
+                f"{key} is no index marker", hint="remove it, then ingest the bundle again"
+            ) from error
+
+    def _foreign(self, instance_id: str) -> IndexMarker | None:
+        """An index that another program wrote into the instance's layout, without a marker."""
+        home = self.home_of(instance_id)
+        if home is not None and home.bundle_id != FOREIGN:
+            return None
+        stored = self.objects.head(f"{prefix_of(instance_id)}/{INDEX}")
+        return self._foreign_marker(instance_id, stored) if stored is not None else None
+
+    def _foreign_marker(self, instance_id: str, stored: StoredObject) -> IndexMarker:
+        content = f"{stored.size} {stored.modified.isoformat()}"
+        index = self._indexes.get((stored.key, content), lambda: self._read_index(stored.key))
+        return IndexMarker(
+            instance_id=instance_id,
+            index_id=index.index_id,
+            bundle_id=FOREIGN,
+            home=prefix_of(instance_id),
+            indexed_at=index.indexed_at,
+            manifest_key=f"{prefix_of(instance_id)}/{MANIFEST}",
+            index_key=stored.key,
+            content=content,
+        )
+
+    def _read_index(self, key: str) -> FindingsIndex:
+        text = self.objects.get(key)
+        try:
+            index = index_from_json(text, name=key)
+        except InputRefused as error:
+            raise EvidenceUnavailable(
+                str(error), hint="index the bundle again: collect the node, or ingest it"
+            ) from error
+        # Version 1 had no identity; its content gives it one, so that a pin never finds another index.
+        is_nameless = index.index_id == "v1"
+        return replace(index, index_id=f"v1-{hashlib.sha256(text).hexdigest()[:24]}") if is_nameless else index
+
+    def _read_manifest(self, key: str) -> Manifest:
+        try:
+            return manifest_from_json(self.objects.get(key))
+        except ValidationError as error:
+            problem = str(error).splitlines()[0]
+            raise EvidenceUnavailable(f"{key} cannot be used as a manifest ({problem})") from error
+
+    def _nothing_indexed(self, instance_id: str) -> NotFound:
+        failure = last_failure(self.state, instance_id)
+        if failure is not None:
+            return NotFound(
+                f"no bundle of {instance_id} is indexed; the last one failed: {failure.reason}",
+                hint=failure.hint or "collect the node again",
+            )
+        return NotFound(
+            f"no bundle of {instance_id} is indexed",
+            hint="call collect for it and wait until status says completed; check the instance id",
+        )
