@@ -1,0 +1,67 @@
+"""Downloaded objects, kept by ETag and bounded in bytes, so that a second question costs no second download."""
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from affidavit.errors import UpstreamFailed
+
+MOST_BYTES = 4 << 30
+# Who got a path opens it soon; after that the file may go (an open file stays readable).
+GRACE_SECONDS = 300
+
+
+class DownloadCache:
+    """Threads and processes may share the folder: a copy appears by rename, whole or not at all."""
+
+    def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
+        self._folder, self._most_bytes = folder, most_bytes
+
+    def copy(self, key: str, etag: str, size: int, fetch: Callable[[str], Any]) -> Path:
+        """`fetch` opens the object by its ETag and fails when it has changed since."""
+        # The name stays: what a file is shows in its ending.
+        path = self._folder / hashlib.sha256(f"{key}\0{etag}".encode()).hexdigest() / key.rpartition("/")[2]
+        try:
+            os.utime(path)
+        except FileNotFoundError:
+            self._make_room(size)
+            self._download(path, size, fetch(etag)["Body"])
+        return path
+
+    def _download(self, path: Path, size: int, body: Any) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as file:
+            temporary = Path(file.name)
+            try:
+                shutil.copyfileobj(body, file, 1 << 20)
+                file.flush()
+                if file.tell() != size:
+                    raise UpstreamFailed(
+                        f"{path.name}: {file.tell()} of {size} bytes arrived", hint="try again", is_retryable=True
+                    )
+                path.parent.mkdir(parents=True, exist_ok=True)
+                temporary.replace(path)
+            finally:
+                temporary.unlink(missing_ok=True)
+
+    def _make_room(self, size: int) -> None:
+        known = sorted((_used(path) for path in self._folder.glob("*/*")), reverse=True)
+        total, now = size, time.time()
+        for used, length, path in known:
+            total += length
+            if total > self._most_bytes and used < now - GRACE_SECONDS:
+                path.unlink(missing_ok=True)
+                total -= length
+
+
+def _used(path: Path) -> tuple[float, int, Path]:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return (0.0, 0, path)
+    return (status.st_mtime, status.st_size, path)
