@@ -1,0 +1,122 @@
+"""One HTTP endpoint in front of the emulator: simulators answer what is theirs, the rest goes through."""
+
+import http.client
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+FORWARD_SECONDS = 60
+# They belong to one connection, not to the message.
+_HOP = {"connection", "keep-alive", "transfer-encoding", "host", "content-length", "date", "server"}
+_SCOPE = re.compile(r"Credential=[^/]+/[^/]+/([^/]+)/([^/]+)/")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes
+
+    @property
+    def region(self) -> str:
+        """The region that the caller signed for."""
+        found = _SCOPE.search(self.headers.get("authorization", ""))
+        return found.group(1) if found else ""
+
+    @property
+    def service(self) -> str:
+        found = _SCOPE.search(self.headers.get("authorization", ""))
+        return found.group(2) if found else ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class AnswerLost(Exception):
+    """The request was carried out, and the connection broke before the caller learned so."""
+
+
+Simulator: TypeAlias = Callable[[Request], Answer | None]
+"""None: not mine."""
+
+
+class Gateway:
+    def __init__(self, upstream: str, simulators: Sequence[Simulator]) -> None:
+        self._upstream, self._simulators = upstream, simulators
+        self._server: ThreadingHTTPServer | None = None
+
+    @property
+    def url(self) -> str:
+        port = self._server.server_address[1] if self._server is not None else 0
+        return f"http://127.0.0.1:{port}"
+
+    def start(self) -> None:
+        handler = type("Handler", (_Handler,), {"gateway": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+    def answer(self, request: Request) -> Answer:
+        for simulator in self._simulators:
+            if (answer := simulator(request)) is not None:
+                return answer
+        return self._forward(request)
+
+    def _forward(self, request: Request) -> Answer:
+        place = urlsplit(self._upstream)
+        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=FORWARD_SECONDS)
+        try:
+            kept = {name: value for name, value in request.headers.items() if name not in _HOP}
+            connection.request(request.method, request.path, request.body, kept)
+            answer = connection.getresponse()
+            headers = {name: value for name, value in answer.getheaders() if name.lower() not in _HOP}
+            return Answer(status=answer.status, body=answer.read(), headers=headers)
+        finally:
+            connection.close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    gateway: Gateway
+    protocol_version = "HTTP/1.1"
+
+    def handle_any(self) -> None:
+        length = int(self.headers.get("content-length") or 0)
+        request = Request(
+            method=self.command,
+            path=self.path,
+            headers={name.lower(): value for name, value in self.headers.items()},
+            body=self.rfile.read(length),
+        )
+        try:
+            self._send(self.gateway.answer(request))
+        except AnswerLost:
+            self.close_connection = True
+
+    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_any  # noqa: N815 - the base class looks for these
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
+        pass
+
+    def _send(self, answer: Answer) -> None:
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(answer.body)))
+        self.end_headers()
+        self.wfile.write(answer.body)

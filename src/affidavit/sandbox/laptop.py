@@ -1,0 +1,111 @@
+"""The whole sandbox: start it, point a program at its `environment`, stop it. Production is that program without it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from affidavit.sandbox import resources
+from affidavit.sandbox.automation import Automation, OnUpload
+from affidavit.sandbox.bedrock import BedrockSimulator
+from affidavit.sandbox.emulator import Emulator
+from affidavit.sandbox.executions import Executions
+from affidavit.sandbox.fleet import REGION, Fleet
+from affidavit.sandbox.gateway import Gateway
+
+
+@dataclass(slots=True)
+class Sandbox:
+    """Everything listens on 127.0.0.1. With a state file, executions survive a restart; buckets and tables do not."""
+
+    folder: Path
+    region: str = REGION
+    fleet: Fleet = field(default_factory=Fleet)
+    on_upload: OnUpload | None = None
+    bedrock: BedrockSimulator | None = None
+    executions_file: Path | None = None
+    automation: Automation = field(init=False)
+    emulator: Emulator = field(init=False)
+    topic_arn: str = field(init=False, default="")
+    _gateway: Gateway = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.emulator = Emulator(self.folder, region=self.region)
+
+    def start(self) -> Self:
+        self.emulator.start()
+        try:
+            self._start_simulators()
+            self.topic_arn = resources.make_resources(self.account)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        if hasattr(self, "_gateway"):
+            self.automation.stop()
+            self._gateway.stop()
+        if self.bedrock is not None:
+            self.bedrock.stop()
+        self.emulator.stop()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def account(self) -> resources.Account:
+        return resources.Account(url=self.emulator.url, region=self.region)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Endpoints, keys that open nothing, and our settings. No variable of a real account is left in force."""
+        found = {
+            "AWS_ENDPOINT_URL": self.emulator.url,
+            "AWS_ENDPOINT_URL_SSM": self._gateway.url,
+            "AWS_ENDPOINT_URL_EC2": self._gateway.url,
+            "AWS_ENDPOINT_URL_EKS": self._gateway.url,
+            "AWS_ACCESS_KEY_ID": resources.ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": resources.ACCESS_KEY,
+            "AWS_SESSION_TOKEN": "",
+            "AWS_CONFIG_FILE": "/dev/null",
+            "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_REGION": self.region,
+            "AWS_DEFAULT_REGION": self.region,
+            "LOGS_BUCKET": resources.BUCKET,
+            "STATE_TABLE": resources.STATE,
+            "INCIDENT_STATE_TABLE": resources.INCIDENT_STATE,
+            "INCIDENT_CONTEXT_TABLE": resources.INCIDENT_CONTEXT,
+            "ALERT_TOPIC_ARN": self.topic_arn,
+            "ENABLE_COLLECTION": "true",
+            "ALLOWED_CLUSTERS": ",".join(sorted(self.fleet.clusters)),
+        }
+        return found | ({"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": self.bedrock.url} if self.bedrock is not None else {})
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of the sandbox's account, whatever the environment says."""
+        is_ours = service in ("ssm", "ec2", "eks")
+        url = self._gateway.url if is_ours else self.emulator.url
+        return resources.Account(url=url, region=self.region).client(service)
+
+    def _start_simulators(self) -> None:
+        self.automation = Automation(
+            fleet=self.fleet,
+            upload=self._upload,
+            on_upload=self.on_upload,
+            executions=Executions(self.executions_file),
+        )
+        self._gateway = Gateway(self.emulator.url, [self.automation.answer, self.fleet.answer])
+        self._gateway.start()
+        if self.bedrock is not None:
+            self.bedrock.start()
+        self.automation.resume()
+
+    def _upload(self, bucket: str, key: str, data: bytes) -> None:
+        self.account.client("s3").put_object(Bucket=bucket, Key=key, Body=data)

@@ -1,0 +1,66 @@
+"""The bucket, tables and topic that a deployment would have, made in the sandbox."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+BUCKET = "affidavit-logs"
+TOPIC = "affidavit-alerts"
+STATE = "affidavit-state"
+INCIDENT_STATE = "incident-state"
+INCIDENT_CONTEXT = "incident-context"
+# Accepted by the emulator, worth nothing elsewhere.
+ACCESS_KEY = "sandbox"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Account:
+    """A way into the emulated account that needs no environment variable."""
+
+    url: str
+    region: str
+
+    def client(self, service: str) -> Any:
+        return boto3.client(
+            service,
+            self.region,
+            endpoint_url=self.url,
+            aws_access_key_id=ACCESS_KEY,
+            aws_secret_access_key=ACCESS_KEY,
+            config=Config(retries={"total_max_attempts": 2}, connect_timeout=5, read_timeout=30),
+        )
+
+
+def make_resources(account: Account) -> str:
+    """The topic's ARN."""
+    make_bucket(account, BUCKET)
+    for name in (STATE, INCIDENT_STATE, INCIDENT_CONTEXT):
+        make_table(account, name)
+    return account.client("sns").create_topic(Name=TOPIC)["TopicArn"]
+
+
+def make_bucket(account: Account, name: str) -> None:
+    place = {"LocationConstraint": account.region}
+    account.client("s3").create_bucket(Bucket=name, CreateBucketConfiguration=place)
+
+
+def make_table(account: Account, name: str) -> None:
+    dynamodb = account.client("dynamodb")
+    kinds = {"pk": "S", "sk": "S", "due": "S", "due_at": "N"}
+    dynamodb.create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": key, "AttributeType": kind} for key, kind in kinds.items()],
+        KeySchema=_keys("pk", "sk"),
+        GlobalSecondaryIndexes=[
+            {"IndexName": "due", "KeySchema": _keys("due", "due_at"), "Projection": {"ProjectionType": "ALL"}}
+        ],
+    )
+    expiry = {"Enabled": True, "AttributeName": "ttl"}
+    dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=expiry)
+
+
+def _keys(partition: str, order: str) -> list[dict[str, str]]:
+    return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": order, "KeyType": "RANGE"}]
