@@ -5,6 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NewType
 
+from pydantic import TypeAdapter
+
 IncidentId = NewType("IncidentId", str)
 
 
@@ -19,7 +21,7 @@ class Signal(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Incident:
-    """`resources` are the functions that an investigation may look at, and no others.
+    """`resources` are what an investigation may look at, functions first, and nothing else.
 
     Everything here but the ids comes from the alert: it tells where to look and is never evidence.
     """
@@ -35,8 +37,21 @@ class Incident:
     message: str
     occurred_at: datetime
     error_type: str = "unknown"
+    may_join: IncidentId | None = None
+    """The incident of the time window before, to which this alert belongs when that one began shortly ago."""
 
     @property
     def function(self) -> str:
         """The function the alert is about; empty when it names none."""
         return self.resources[0] if self.resources else ""
+
+
+_INCIDENT = TypeAdapter(Incident)
+
+
+def incident_to_json(incident: Incident) -> str:
+    return _INCIDENT.dump_json(incident).decode()
+
+
+def incident_from_json(raw: str) -> Incident:
+    return _INCIDENT.validate_json(raw)

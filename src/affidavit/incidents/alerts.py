@@ -1,0 +1,94 @@
+"""The shapes alerts come in, as their senders write them. What they mean is decided in `intake`."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value))]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
+
+
+class SnsBody(_Shape):
+    message_id: str = Field(alias="MessageId")
+    message: str = Field(alias="Message")
+    timestamp: Text = Field("", alias="Timestamp")
+    topic_arn: Text = Field("", alias="TopicArn")
+
+
+class SnsRecord(_Shape):
+    """One element of `Records` in the event that SNS hands to a Lambda function."""
+
+    sns: SnsBody = Field(alias="Sns")
+
+
+class FailureReport(_Shape):
+    """What a workload publishes about itself. Spellings differ between teams; the function's name is needed."""
+
+    function: Text = Field(
+        validation_alias=AliasChoices("function_name", "lambda_name", "functionName", "FunctionName", "function")
+    )
+    incident_id: Text = Field("", validation_alias=AliasChoices("incident_id", "incidentId"))
+    error_type: Text = Field("", validation_alias=AliasChoices("error_type", "errorType"))
+    message: Text = Field(
+        "", validation_alias=AliasChoices("error_message", "errorMessage", "error", "message", "reason")
+    )
+    timestamp: Text = Field("", validation_alias=AliasChoices("timestamp", "time", "occurred_at"))
+    account: Text = Field("", validation_alias=AliasChoices("account", "account_id", "accountId"))
+    region: Text = Field("", validation_alias=AliasChoices("region", "aws_region"))
+
+
+class AlarmNotice(_Shape):
+    """A CloudWatch alarm as SNS carries it. `Region` is a name for people; the ARN has the code."""
+
+    name: str = Field(alias="AlarmName")
+    new_state: str = Field(alias="NewStateValue")
+    arn: Text = Field("", alias="AlarmArn")
+    reason: Text = Field("", alias="NewStateReason")
+    changed_at: Text = Field("", alias="StateChangeTime")
+    account: Text = Field("", alias="AWSAccountId")
+    trigger: dict[str, Any] = Field(default_factory=dict[str, Any], alias="Trigger")
+
+
+class BusEvent(_Shape):
+    """An EventBridge event: an alarm's change of state, or a failed invocation."""
+
+    detail_type: str = Field(alias="detail-type")
+    source: Text = ""
+    account: Text = ""
+    region: Text = ""
+    time: Text = ""
+    resources: tuple[Text, ...] = ()
+    detail: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
+class RequestContext(_Shape):
+    function_arn: str = Field(alias="functionArn")
+    condition: Text = ""
+    request_id: Text = Field("", alias="requestId")
+
+
+class InvocationResult(_Shape):
+    """What Lambda sends to an on-failure destination."""
+
+    request_context: RequestContext = Field(alias="requestContext")
+    timestamp: Text = ""
+    response: dict[str, Any] | None = Field(None, alias="responsePayload")
+
+
+def dimensions(value: object, name: str) -> Iterator[str]:
+    """Every value of a metric dimension, however deep: plain, composite and metric-math alarms nest differently."""
+    if isinstance(value, dict):
+        entries: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType] JSON has text keys
+        if str(entries.get("name", entries.get("Name"))) == name:
+            yield str(entries.get("value", entries.get("Value")))
+        if isinstance(entries.get(name), str):
+            yield entries[name]
+        for inner in entries.values():
+            yield from dimensions(inner, name)
+    elif isinstance(value, list):
+        for inner in value:  # pyright: ignore[reportUnknownVariableType] any JSON
+            yield from dimensions(inner, name)  # pyright: ignore[reportUnknownArgumentType] any JSON

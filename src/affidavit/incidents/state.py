@@ -1,0 +1,136 @@
+"""The record of one incident: where it stands, whose it is, and what has been done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from affidavit.errors import InvariantBroken, NotFound
+from affidavit.evidence.diagnosis import TokenUsage
+from affidavit.incidents.incident import Incident, IncidentId, incident_from_json
+from affidavit.ports import Item, JsonValue, Key
+
+MOST_ATTEMPTS = 3
+NOTHING_SPENT = TokenUsage.model_validate({})
+
+
+class Status(StrEnum):
+    """FAILED: it could not be diagnosed. ERROR: it could not run."""
+
+    RECEIVED = "RECEIVED"
+    INVESTIGATING = "INVESTIGATING"
+    DIAGNOSED = "DIAGNOSED"
+    FAILED = "FAILED"
+    ERROR = "ERROR"
+
+    @property
+    def is_open(self) -> bool:
+        return self in (Status.RECEIVED, Status.INVESTIGATING)
+
+
+class Due(StrEnum):
+    """Why an incident stands in the sparse index: its lease runs, or another attempt waits for its time."""
+
+    LEASE = "lease"
+    RETRY = "retry"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class State:
+    """The item of one incident, with numbers as stored. `checkpoint` is the object key of the saved progress."""
+
+    incident: Incident
+    status: Status
+    created_at: datetime
+    updated_at: datetime
+    lease_expires_at: float
+    epoch: int
+    attempts: int
+    error_reason: str | None = None
+    error_category: str | None = None
+    next_attempt_at: float | None = None
+    is_deferred: bool = False
+    spent: TokenUsage = NOTHING_SPENT
+    checkpoint: str | None = None
+    ledger: tuple[str, ...] = ()
+
+    def is_leased(self, now: datetime) -> bool:
+        return self.status.is_open and self.lease_expires_at > now.timestamp()
+
+    def is_due(self, now: datetime) -> bool:
+        """Whether another attempt may start: the last worker is gone, or the time of the next attempt has come."""
+        if self.status.is_open:
+            return not self.is_leased(now)
+        return self.next_attempt_at is not None and self.next_attempt_at <= now.timestamp()
+
+    @property
+    def has_attempts_left(self) -> bool:
+        return self.attempts < MOST_ATTEMPTS
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lease:
+    """The right to write about an incident, until somebody else takes it. By `deadline` it must be used."""
+
+    incident: Incident
+    epoch: int
+    attempts: int
+    deadline: datetime
+    spent: TokenUsage
+    checkpoint: str | None
+    ledger: tuple[str, ...]
+
+    @property
+    def incident_id(self) -> IncidentId:
+        return self.incident.incident_id
+
+
+def state_key(incident_id: IncidentId) -> Key:
+    return Key(pk=f"incident#{incident_id}", sk="state")
+
+
+def state_of(item: Item) -> State:
+    next_attempt = item.get("next_attempt_at")
+    ledger = item.get("ledger")
+    return State(
+        incident=incident_from_json(str(item["incident"])),
+        status=Status(str(item["status"])),
+        created_at=datetime.fromisoformat(str(item["created_at"])),
+        updated_at=datetime.fromisoformat(str(item["updated_at"])),
+        lease_expires_at=_number(item["lease_expires_at"]),
+        epoch=int(_number(item["epoch"])),
+        attempts=int(_number(item["attempts"])),
+        error_reason=_text(item.get("error_reason")),
+        error_category=_text(item.get("error_category")),
+        next_attempt_at=None if next_attempt is None else _number(next_attempt),
+        is_deferred=item.get("is_deferred") is True,
+        spent=TokenUsage.model_validate(item.get("token_usage") or {}),
+        checkpoint=_text(item.get("checkpoint")),
+        ledger=tuple(str(key) for key in ledger) if isinstance(ledger, Sequence) else (),
+    )
+
+
+def lease_of(state: State, deadline: datetime) -> Lease:
+    return Lease(
+        incident=state.incident,
+        epoch=state.epoch,
+        attempts=state.attempts,
+        deadline=deadline,
+        spent=state.spent,
+        checkpoint=state.checkpoint,
+        ledger=state.ledger,
+    )
+
+
+def not_known(incident_id: IncidentId) -> NotFound:
+    return NotFound(f"there is no incident {incident_id}", hint="`affidavit incident list` shows the latest ones")
+
+
+def _number(value: JsonValue) -> float:
+    if not isinstance(value, int | float):
+        raise InvariantBroken(f"a number of an incident is stored as {type(value).__name__}")
+    return value
+
+
+def _text(value: JsonValue) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,250 @@
+"""Who may change an incident.
+
+One conditional write takes an incident and raises its epoch. Every later write is conditional on that epoch, so a
+second delivery, the watchdog and a worker that froze and woke up can never both finish it.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from affidavit.errors import InvariantBroken
+from affidavit.incidents.diagnostician import LeaseLost
+from affidavit.incidents.incident import Incident, IncidentId, incident_to_json
+from affidavit.incidents.state import Due, Lease, State, Status, lease_of, state_key, state_of
+from affidavit.ports import (
+    Absent,
+    AllOf,
+    Clock,
+    Condition,
+    ConditionFailed,
+    Equals,
+    JsonValue,
+    Put,
+    Table,
+    Update,
+    Write,
+)
+
+REASON_CHARACTERS = 500
+# Between taking an incident and starting on it lie a few writes; a crash there should not cost minutes.
+RECEIVED_LEASE = timedelta(seconds=60)
+LEASE_MARGIN = timedelta(seconds=30)
+# A worker that gave no sign of life for this long is taken for dead, however much time it had.
+LONGEST_LEASE = timedelta(minutes=10)
+
+
+class IncidentStates:
+    def __init__(self, table: Table, clock: Clock, *, keep: timedelta = timedelta(days=30)) -> None:
+        self._table, self._clock, self._keep = table, clock, keep
+
+    @property
+    def table(self) -> Table:
+        return self._table
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def get_state(self, incident_id: IncidentId) -> State | None:
+        item = self._table.get(state_key(incident_id))
+        return None if item is None else state_of(item)
+
+    def due(self, why: Due, *, limit: int = 100) -> list[State]:
+        """May lag behind; taking the incident decides."""
+        items = self._table.due_before(why, self._clock.now().timestamp(), limit=limit)
+        return [state_of(item) for item in items if item.get("sk") == "state"]
+
+    def listed(self, day: datetime, *, limit: int) -> list[State]:
+        """The incidents that began on this day (UTC), newest first."""
+        entries = self._table.query(_day(day), newest_first=True, limit=limit)
+        states = (self.get_state(IncidentId(str(entry["incident_id"]))) for entry in entries)
+        return [state for state in states if state is not None]
+
+    # --- taking ------------------------------------------------------------------------------------------------------
+
+    def take(self, incident: Incident, seen: State | None, *, deadline: datetime) -> Lease | None:
+        """One conditional write; None when somebody else was first. `seen` is what the caller read before."""
+        try:
+            if seen is None:
+                return self.write_initial_state(incident, deadline=deadline)
+            return self._retake(seen, deadline=deadline)
+        except ConditionFailed:
+            return None
+
+    def write_initial_state(self, incident: Incident, *, deadline: datetime) -> Lease:
+        """Raises ConditionFailed when the incident is there already."""
+        self._note_day(incident)
+        now = self._clock.now()
+        expires = (now + RECEIVED_LEASE).timestamp()
+        item: dict[str, JsonValue] = {
+            "pk": state_key(incident.incident_id).pk,
+            "sk": "state",
+            "incident_id": incident.incident_id,
+            "incident": incident_to_json(incident),
+            "status": Status.RECEIVED,
+            "created_at": now.isoformat(),
+            "updated_at": now.isoformat(),
+            "epoch": 1,
+            "attempts": 1,
+            "ttl": self._ttl(now),
+            **_leased(expires),
+        }
+        self._table.write(Put(item=item, when=Absent()))
+        return lease_of(state_of(item), deadline)
+
+    def _retake(self, seen: State, *, deadline: datetime) -> Lease:
+        now = self._clock.now()
+        if not seen.is_due(now):
+            raise ConditionFailed(f"incident {seen.incident.incident_id} is not due")
+        return self._reopen(seen, attempts=seen.attempts + 1, deadline=deadline)
+
+    def reopen(self, seen: State, *, deadline: datetime) -> Lease | None:
+        """Take an incident that ended, on a person's word: attempts are counted anew."""
+        try:
+            return self._reopen(seen, attempts=1, deadline=deadline)
+        except ConditionFailed:
+            return None
+
+    def _reopen(self, seen: State, *, attempts: int, deadline: datetime) -> Lease:
+        now = self._clock.now()
+        update = Update(
+            key=state_key(seen.incident.incident_id),
+            set={
+                "status": Status.RECEIVED,
+                "updated_at": now.isoformat(),
+                "epoch": seen.epoch + 1,
+                "attempts": attempts,
+                **_leased((now + RECEIVED_LEASE).timestamp()),
+            },
+            remove=("next_attempt_at", "is_deferred", "error_reason", "error_category"),
+            # Status and lease may move without the epoch only by their owner's hand, and that owner renews the lease.
+            when=_unchanged(seen),
+        )
+        item = self._table.write(update)
+        if item is None:
+            raise InvariantBroken(f"incident {seen.incident.incident_id} vanished while it was taken")
+        return lease_of(state_of(item), deadline)
+
+    # --- under a lease -----------------------------------------------------------------------------------------------
+
+    def touch_updated_at(self, lease: Lease, progress: Mapping[str, JsonValue] | None = None) -> None:
+        """A sign of life: renews the lease and keeps `progress`. Raises LeaseLost."""
+        now = self._clock.now()
+        expires = min(lease.deadline + LEASE_MARGIN, now + LONGEST_LEASE).timestamp()
+        changes = {"updated_at": now.isoformat(), **_leased(expires), **(progress or {})}
+        self._write(lease, Update(key=state_key(lease.incident_id), set=changes, when=_held(lease)))
+
+    def transition_state(
+        self,
+        lease: Lease,
+        from_status: Status,
+        to_status: Status,
+        *,
+        reason: str | None = None,
+        category: str | None = None,
+        next_attempt_at: datetime | None = None,
+        is_deferred: bool = False,
+        together_with: Sequence[Write] = (),
+    ) -> None:
+        """Move on, in one transaction with `together_with`. Raises LeaseLost when the incident is not as thought."""
+        now = self._clock.now()
+        update = Update(
+            key=state_key(lease.incident_id),
+            set={
+                "status": to_status,
+                "updated_at": now.isoformat(),
+                **_reasons(reason, category),
+                **self._due(lease, to_status, next_attempt_at),
+                **({"is_deferred": True} if is_deferred else {}),
+            },
+            # A deferred incident did not have its attempt.
+            add={"attempts": -1} if is_deferred else {},
+            remove=() if to_status.is_open or next_attempt_at is not None else ("due", "due_at"),
+            when=AllOf((_held(lease), Equals("status", from_status))),
+        )
+        self._write(lease, update, together_with)
+
+    def _due(self, lease: Lease, status: Status, next_attempt_at: datetime | None) -> dict[str, JsonValue]:
+        now = self._clock.now()
+        if status.is_open:
+            return _leased(min(lease.deadline + LEASE_MARGIN, now + LONGEST_LEASE).timestamp())
+        if next_attempt_at is None:
+            return {}
+        at = round(next_attempt_at.timestamp(), 3)
+        return {"next_attempt_at": at, "due": Due.RETRY, "due_at": at}
+
+    def give_up(self, seen: State, reason: str) -> bool:
+        """Close an incident whose worker died for the last time; False when it is alive or was taken over."""
+        update = Update(
+            key=state_key(seen.incident.incident_id),
+            set={
+                "status": Status.FAILED,
+                "updated_at": self._clock.now().isoformat(),
+                "epoch": seen.epoch + 1,
+                **_reasons(reason, None),
+            },
+            remove=("due", "due_at"),
+            when=_unchanged(seen),
+        )
+        try:
+            self._table.write(update)
+        except ConditionFailed:
+            return False
+        return True
+
+    def _write(self, lease: Lease, update: Update, others: Sequence[Write] = ()) -> None:
+        try:
+            if others:
+                self._table.write_all([update, *others])
+            else:
+                self._table.write(update)
+        except ConditionFailed as error:
+            raise LeaseLost(
+                f"incident {lease.incident_id} was taken over (this worker holds epoch {lease.epoch})",
+                hint="stop; whoever has it now will finish it",
+            ) from error
+
+    def _note_day(self, incident: Incident) -> None:
+        """Lets incidents be listed without a scan. Written first: an entry whose incident is missing is harmless."""
+        at = incident.occurred_at
+        entry: dict[str, JsonValue] = {
+            "pk": _day(at),
+            "sk": f"{at.isoformat()}#{incident.incident_id}",
+            "incident_id": incident.incident_id,
+            "ttl": self._ttl(self._clock.now()),
+        }
+        self._table.write(Put(item=entry))
+
+    def _ttl(self, now: datetime) -> int:
+        return int((now + self._keep).timestamp())
+
+
+def _held(lease: Lease) -> Condition:
+    return Equals("epoch", lease.epoch)
+
+
+def _unchanged(seen: State) -> Condition:
+    """As it was read: same owner, same status, and no sign of life since."""
+    return AllOf(
+        (
+            Equals("epoch", seen.epoch),
+            Equals("status", seen.status),
+            Equals("lease_expires_at", seen.lease_expires_at),
+        )
+    )
+
+
+def _leased(expires: float) -> dict[str, JsonValue]:
+    expires = round(expires, 3)
+    return {"lease_expires_at": expires, "due": Due.LEASE, "due_at": expires}
+
+
+def _reasons(reason: str | None, category: str | None) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {}
+    if reason is not None:
+        found["error_reason"] = reason if len(reason) <= REASON_CHARACTERS else f"{reason[: REASON_CHARACTERS - 1]}…"
+    if category is not None:
+        found["error_category"] = category
+    return found
+
+
+def _day(moment: datetime) -> str:
+    return f"day#{moment.astimezone(UTC).date().isoformat()}"
