@@ -15,7 +15,7 @@ from affidavit.collection.answers import BatchAnswer, BatchCounts, BatchNode, Pa
 from affidavit.collection.desk import Desk
 from affidavit.collection.guards import Place, directory_of, require_enabled, require_listed
 from affidavit.collection.history import state_now
-from affidavit.collection.requests import BatchCollectRequest, BatchStatusRequest
+from affidavit.collection.requests import BatchCollectRequest, BatchStatusRequest, Strategy
 from affidavit.collection.reservation import NAMESPACE, shared_token
 from affidavit.collection.rows import (
     BATCH_LIFE,
@@ -62,6 +62,11 @@ def batch_status(request: BatchStatusRequest, desk: Desk) -> BatchAnswer:
     return _answer(Batch.of(item), desk, is_known=True)
 
 
+def batch_id_of(cluster: str, region: str, strategy: Strategy, limit: int, token: str) -> str:
+    """The same question with the same token is the same batch."""
+    return str(uuid5(NAMESPACE, f"{cluster}#{region}#{strategy}#{limit}#{token}"))
+
+
 # --- which nodes -----------------------------------------------------------------------------------------------------
 
 
@@ -71,8 +76,7 @@ def _settle(request: BatchCollectRequest, desk: Desk) -> tuple[Batch, bool]:
     limit = node_limit(request.strategy, request.max_nodes)
     recent = recent_batch_key(request.cluster_name, region, request.strategy, limit)
     token = request.idempotency_token or shared_token(recent, desk)
-    name = f"{request.cluster_name}#{region}#{request.strategy}#{limit}#{token}"
-    batch_id = str(uuid5(NAMESPACE, name))
+    batch_id = batch_id_of(request.cluster_name, region, request.strategy, limit, token)
     known = desk.state.get(batch_key(batch_id))
     if known is not None:
         return Batch.of(known), False
