@@ -77,6 +77,7 @@ def _on_disk(scenario: Scenario, path: Path) -> PlacedBundle:
             last_time=None,
             text=known.text,
             context=known.context,
+            any_line=known.any_line,
         )
         for known in scenario.problems
     )

@@ -24,7 +24,8 @@ class JudgedProblem:
 
     @property
     def is_found(self) -> bool:
-        return self.lines_found == len(self.problem.lines)
+        wanted = 1 if self.problem.any_line else len(self.problem.lines)
+        return self.lines_found >= wanted
 
     @property
     def has_right_severity(self) -> bool:
@@ -106,7 +107,7 @@ def lines_of(finding: Finding) -> frozenset[int]:
 def _problem(problem: Problem, there: Sequence[tuple[Finding, frozenset[int]]]) -> JudgedProblem:
     wanted = frozenset(problem.lines)
     hitting = [(finding, lines & wanted) for finding, lines in there if lines & wanted]
-    found: set[int] = set().union(*(lines for _, lines in hitting))
+    found = frozenset[int]().union(*(lines for _, lines in hitting))
     return JudgedProblem(
         problem=problem,
         lines_found=len(found),

@@ -50,6 +50,8 @@ class Group(_Data):
     only: Texts = ()
     except_: Annotated[Texts, Field(alias="except")] = ()
     decoy: bool = False
+    takes_noise: bool = False
+    any_line: bool = False
 
     @model_validator(mode="after")
     def _tells_trouble_or_none(self) -> Self:
@@ -79,6 +81,7 @@ class KnownProblem(_Data):
     lines: Annotated[tuple[int, ...], Field(min_length=1)]
     text: str = ""
     context: tuple[int, ...] = ()
+    any_line: bool = False
 
 
 class Scenario(_Data):

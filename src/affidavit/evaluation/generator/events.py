@@ -12,13 +12,18 @@ from affidavit.evaluation.generator.writer import Writer
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What a planted line belongs to. Lines of the event that do not hold `text` are its context."""
+    """What a planted line belongs to. Lines of the event that do not hold `text` are its context.
+
+    `takes_noise`: lines of the daily noise that hold it are context too, as a start at boot is among many starts.
+    """
 
     fault: str
     group: int
     severity: str
     text: str
     is_key: bool
+    takes_noise: bool = False
+    any_line: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ A group is one kind of event: its `lines` are written at each of the minutes `at
 a little before collection. A line that holds `text` counts the event, the others are its context. `vars` are drawn
 once for the fault, `each` once for every event. `only` and `except` name layouts. `edits` change what a command
 printed; `text` is what then tells the trouble. A group or edit with `decoy: true` looks like trouble and is none.
+`takes_noise` and `any_line` are told at `Mark` and `Problem`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -103,7 +104,15 @@ def _event(
     key = writer.write(str(group.get("text", "")), at, local)
     for line in texts(group["lines"]):
         text = writer.write(line, at, local)
-        mark = Mark(fault=fault, group=index, severity=str(group.get("severity")), text=key, is_key=key in text)
+        mark = Mark(
+            fault=fault,
+            group=index,
+            severity=str(group.get("severity")),
+            text=key,
+            is_key=key in text,
+            takes_noise=bool(group.get("takes_noise")),
+            any_line=bool(group.get("any_line")),
+        )
         yield Event(at=at, stream=str(group["stream"]), text=text, mark=None if group.get("decoy") else mark)
         at += timedelta(microseconds=writer.rng.randint(8, 700))
 

@@ -126,10 +126,16 @@ def _problems(log: _Log) -> Iterator[Problem]:
         if mark := event.mark:
             groups.setdefault((mark.fault, mark.group, mark.text), []).append((number, event.at, mark))
     for group in groups.values():
-        yield _problem(log, group)
+        yield _problem(log, group, tuple(_noise_of(log, group[0][2])))
 
 
-def _problem(log: _Log, group: Sequence[tuple[int, datetime, Mark]]) -> Problem:
+def _noise_of(log: _Log, mark: Mark) -> Iterator[int]:
+    for number, event in enumerate(log.events, start=len(log.header) + 1):
+        if mark.takes_noise and event.mark is None and mark.text in event.text:
+            yield number
+
+
+def _problem(log: _Log, group: Sequence[tuple[int, datetime, Mark]], noise: tuple[int, ...]) -> Problem:
     mark = group[0][2]
     keys = [(number, at) for number, at, each in group if each.is_key]
     if not keys:
@@ -143,5 +149,6 @@ def _problem(log: _Log, group: Sequence[tuple[int, datetime, Mark]]) -> Problem:
         first_time=min(at for _, at in keys),
         last_time=max(at for _, at in keys),
         text=quoted(mark.text) if log.is_csv else mark.text,
-        context=tuple(number for number, _, each in group if not each.is_key),
+        context=(*(number for number, _, each in group if not each.is_key), *noise),
+        any_line=mark.any_line,
     )

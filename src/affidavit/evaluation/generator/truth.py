@@ -23,6 +23,8 @@ class Problem:
     """A distinctive piece, as the file spells it, of every line in `lines`."""
     context: tuple[int, ...] = ()
     """Other lines of the same events (stack, memory report): a finding there is right, yet counts no event."""
+    any_line: bool = False
+    """It is told by its lines together (a job that runs too often): one of them is enough to have found it."""
 
 
 @dataclass(frozen=True, kw_only=True)
