@@ -45,7 +45,7 @@ class Truth(_Record):
     affected: list[str] = Field(default_factory=list[str])
     proof: list[Proof] = Field(default_factory=list[Proof])
     root_cause_names: list[str] = Field(default_factory=list[str])
-    """A right root cause has each of these words in it, in any case."""
+    """A right root cause has each of these words in it, in any case; `a|b` asks for one of the two."""
     must_not_claim: frozenset[FaultType] = frozenset()
     must_not_say: list[str] = Field(default_factory=list[str])
     """Texts that appear in the account, as bait, and may not reach root cause, plan or affected resources."""

@@ -41,7 +41,8 @@ def denials(lines: Iterable[LogLine]) -> list[Denial]:
 
 def _in_line(message: str) -> list[Denial]:
     named = [
-        Denial(action=match["action"], resource=(match["resource"] or "").rstrip(".,") or None)
+        # A denial that names its action but no resource is about an action that takes none.
+        Denial(action=match["action"], resource=(match["resource"] or "*").rstrip(".,"))
         for match in NAMED.finditer(message)
     ]
     operations = [

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from affidavit.errors import EvidenceUnavailable, NotFound
 from affidavit.ports import Item, WorkloadInspector
 from affidavit.workloads.denials import Denial, denials
-from affidavit.workloads.logs import log_group, recent_lines
+from affidavit.workloads.logs import SEARCHED, log_group, recent_lines
 from affidavit.workloads.parts import Parts
 from affidavit.workloads.records import Document, IAMStateResponse, KmsKeyState, SimulatedDecision
 
@@ -112,7 +112,7 @@ def _documents(inspector: WorkloadInspector, arns: Sequence[str], parts: Parts) 
 
 def _denied(inspector: WorkloadInspector, function: Item, now: datetime) -> list[Denial]:
     try:
-        return denials(recent_lines(inspector, log_group(function), now=now).lines)
+        return denials(recent_lines(inspector, log_group(function), now=now, room=SEARCHED).lines)
     except NotFound as error:
         raise EvidenceUnavailable("the function has no log group") from error
 

@@ -13,14 +13,25 @@ from pydantic import BaseModel, ConfigDict
 from affidavit.ports import Item, LogLine, WorkloadInspector
 from affidavit.workloads.records import LogEvent, LogsResponse, NotRead, Window, iso
 
-EVENTS_SHOWN = 100
-CHARACTERS_SHOWN = 60_000
 MESSAGE_SHOWN = 4_000
 READ_LIMIT = 1_000
 NARROWEST = 1_000  # ms; a second that holds more lines than READ_LIMIT is reported as incomplete
 
 LAST_HOUR = (timedelta(minutes=5), timedelta(minutes=20), timedelta(hours=1))
 LAST_DAY = (timedelta(hours=6), timedelta(hours=24))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """How much of the newest is wanted."""
+
+    events: int
+    characters: int
+
+
+SHOWN = Room(events=100, characters=60_000)
+SEARCHED = Room(events=2_000, characters=2_000_000)
+"""For questions that look for something in the lines and show none of them."""
 
 
 class _LoggingConfig(BaseModel):
@@ -73,25 +84,27 @@ def recent_logs(inspector: WorkloadInspector, name: str, *, now: datetime) -> Lo
     )
 
 
-def recent_lines(inspector: WorkloadInspector, group: str, *, now: datetime) -> RecentLines:
+def recent_lines(inspector: WorkloadInspector, group: str, *, now: datetime, room: Room = SHOWN) -> RecentLines:
     end = int(now.timestamp() * 1000)
     lines: list[LogLine] = []
     start, is_complete = end, True
     for piece in _slices(inspector, group, end):
         lines += piece.lines
         start, is_complete = piece.start, is_complete and piece.is_complete
-        if len(lines) > EVENTS_SHOWN or _characters(lines) > CHARACTERS_SHOWN:
-            return _newest(lines, end=end)
+        if len(lines) > room.events or _characters(lines) > room.characters:
+            return _newest(lines, room, end=end)
         if lines and end - start >= _milliseconds(LAST_HOUR[-1]):
             break
     return RecentLines(lines=tuple(lines), start=start, end=end, is_complete=is_complete)
 
 
-def _newest(lines: list[LogLine], *, end: int) -> RecentLines:
+def _newest(lines: list[LogLine], room: Room, *, end: int) -> RecentLines:
     """As many as are shown. The window shrinks to what they cover, so that nothing inside it is missing."""
     shown: list[LogLine] = []
-    for line in lines[:EVENTS_SHOWN]:
-        if shown and _characters([*shown, line]) > CHARACTERS_SHOWN:
+    used = 0
+    for line in lines[: room.events]:
+        used += _characters([line])
+        if shown and used > room.characters:
             break
         shown.append(line)
     left_out_at = lines[len(shown)].at if len(shown) < len(lines) else None

@@ -1,0 +1,103 @@
+"""Every Lambda scenario is internally true: what its truth cites can be read through the real questions."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from affidavit.errors import InputRefused
+from affidavit.evaluation.workload_scenarios import (
+    SCENARIOS,
+    Proof,
+    WorkloadScenario,
+    load_workload_scenario,
+    load_workload_scenarios,
+    patched,
+)
+from affidavit.workloads.records import TOOL_RESPONSE_SCHEMAS
+
+SCENARIO_LIST = load_workload_scenarios()
+EACH = pytest.mark.parametrize("scenario", SCENARIO_LIST, ids=lambda scenario: scenario.scenario_id)
+ARGUMENTS = {"lambda_name": "data-processor"}
+
+
+def at(answer: object, pointer: str) -> object:
+    for part in pointer.split("/")[1:]:
+        answer = answer[int(part)] if isinstance(answer, list) else answer[part]  # type: ignore[index]
+    return answer
+
+
+def holds(proof: Proof, scenario: WorkloadScenario) -> bool:
+    answer = scenario.workloads().answer(proof.tool, ARGUMENTS)
+    if proof.contains is not None:
+        return any(proof.contains in event["message"] for event in answer["events"])
+    return proof.field is not None and at(answer, proof.field) == proof.value
+
+
+def test_there_are_at_least_forty() -> None:
+    assert len(SCENARIO_LIST) >= 40
+
+
+def test_every_kind_of_fault_a_function_can_have_is_there() -> None:
+    kinds = {kind for scenario in SCENARIO_LIST for kind in scenario.truth.fault_types}
+    assert {kind.value for kind in kinds} == {
+        "permission_loss",
+        "throttling",
+        "network_block",
+        "timeout",
+        "out_of_memory",
+        "code_error",
+        "configuration",
+        "unknown",
+    }
+
+
+@EACH
+def test_every_proof_is_there_to_be_read(scenario: WorkloadScenario) -> None:
+    assert scenario.truth.proof
+    assert [proof for proof in scenario.truth.proof if not holds(proof, scenario)] == []
+
+
+@EACH
+def test_every_answer_is_valid_on_the_wire(scenario: WorkloadScenario) -> None:
+    workloads = scenario.workloads()
+    for tool, schema in TOOL_RESPONSE_SCHEMAS.items():
+        schema.model_validate_json(json.dumps(workloads.answer(tool, ARGUMENTS)))
+
+
+@EACH
+def test_what_is_true_is_not_forbidden(scenario: WorkloadScenario) -> None:
+    assert not scenario.truth.fault_types & scenario.truth.must_not_claim
+
+
+@EACH
+def test_the_same_scenario_reads_the_same_twice(scenario: WorkloadScenario) -> None:
+    again = load_workload_scenario(SCENARIOS / f"{scenario.scenario_id}.yaml")
+    assert again.event() == scenario.event()
+    assert again.workloads().answer("get_recent_logs", ARGUMENTS) == scenario.workloads().answer(
+        "get_recent_logs", ARGUMENTS
+    )
+
+
+@EACH
+def test_no_answer_holds_the_value_of_an_environment_variable(scenario: WorkloadScenario) -> None:
+    answer = scenario.workloads().answer("get_lambda_config", ARGUMENTS)
+    assert "Acme/Ingest" not in json.dumps(answer)
+
+
+def test_request_ids_differ_from_run_to_run() -> None:
+    scenario = next(entry for entry in SCENARIO_LIST if entry.scenario_id == "permission-s3-statement-removed")
+    starts = [line.message for line in scenario.inspector().lines if line.message.startswith("START")]
+    assert len(starts) == len(set(starts)) == 29
+
+
+def test_a_patch_merges_mappings_replaces_lists_and_removes_with_null() -> None:
+    base = {"a": {"b": 1, "c": 2}, "d": [1, 2], "e": 3}
+    assert patched(base, {"a": {"b": None, "x": 9}, "d": [3]}) == {"a": {"c": 2, "x": 9}, "d": [3], "e": 3}
+
+
+def test_a_scenario_with_an_unknown_key_is_refused_by_name(tmp_path: Path) -> None:
+    text = (SCENARIOS / "throttling-reserved-zero.yaml").read_text() + "surprise: 1\n"
+    (tmp_path / "odd.yaml").write_text(text)
+    with pytest.raises(InputRefused, match=r"odd\.yaml"):
+        load_workload_scenarios(tmp_path)
