@@ -10,7 +10,7 @@ from affidavit.ports import Clock, Execution, NodeCollector, NodeDirectory, Tabl
 
 # Longer than the collector's call with all its retries. A start that outlives it is still safe: whoever takes over
 # hands SSM the same ClientToken.
-LEASE: Final = timedelta(seconds=60)
+LEASE: Final = timedelta(seconds=90)
 PATIENCE: Final = timedelta(seconds=10)
 
 

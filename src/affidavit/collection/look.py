@@ -69,7 +69,8 @@ def _judge(known: KnownExecution, execution: Execution, desk: Desk) -> Seen:
 
 
 def _judge_index(known: KnownExecution, execution: Execution, desk: Desk) -> Seen:
-    if desk.index.is_indexed(known.instance_id, execution):
+    # What was indexed once stays so, though a later bundle may have replaced its archive.
+    if known.state is TaskState.COMPLETED or desk.index.is_indexed(known.instance_id, execution):
         message = f"collected and indexed; call quick_triage for {known.instance_id}"
         return Seen(state=TaskState.COMPLETED, message=message, execution=execution)
     failure = desk.index.failure(known.instance_id, execution)

@@ -58,8 +58,12 @@ def record_of(state: Table, instance_id: str | None, source: str) -> IngestRecor
     return _record(item) if item is not None else None
 
 
+def records_of(state: Table, instance_id: str) -> list[IngestRecord]:
+    return [_record(item) for item in state.query(f"INGEST#{instance_id}")]
+
+
 def last_failure(state: Table, instance_id: str) -> IngestRecord | None:
-    failed = [record for item in state.query(f"INGEST#{instance_id}") if (record := _record(item)).is_failure]
+    failed = [record for record in records_of(state, instance_id) if record.is_failure]
     return max(failed, key=lambda record: record.recorded_at, default=None)
 
 

@@ -115,7 +115,7 @@ def test_a_batch_that_died_half_way_is_continued(tmp_path: Path) -> None:
     assert len(started) == 3
     # Nodes that joined meanwhile do not change what the batch is about.
     fleet.directory.nodes += [a_node("i-0ffffffff")]
-    fleet.clock.advance(seconds=61)
+    fleet.clock.advance(seconds=91)
     answer = ask(fleet, strategy="all")
     assert (answer.counts.total, answer.counts.working) == (12, 12)
     assert started.items() <= fleet.collector.by_token.items()

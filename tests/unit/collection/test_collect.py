@@ -252,7 +252,7 @@ def test_a_slow_caller_that_was_taken_over_gets_the_same_execution(fleet: Fleet)
     with ThreadPoolExecutor(max_workers=1) as pool:
         slow = pool.submit(ask, fleet)
         assert inside.wait(10)
-        fleet.clock.advance(seconds=61)
+        fleet.clock.advance(seconds=91)
         quick = ask(fleet)
         go_on.set()
         assert slow.result(10).execution_id == quick.execution_id

@@ -70,7 +70,7 @@ def test_whoever_dies_anywhere_the_next_caller_gets_the_one_execution(
         fleet = Fleet(tmp_path / str(boundary))
         if not dies_at(fleet, boundary, token, death):
             break
-        fleet.clock.advance(seconds=61)
+        fleet.clock.advance(seconds=91)
         answer = collect(CollectRequest(instance_id=NODE, idempotency_token=token), fleet.desk)
         assert list(fleet.collector.executions) == [answer.execution_id], boundary
         assert list(fleet.collector.by_token.values()) == [answer.execution_id], boundary
@@ -88,7 +88,7 @@ def test_a_dead_holder_keeps_its_reservation_until_the_lease_ends(fleet: Fleet) 
     with pytest.raises(Killed):
         collect(CollectRequest(instance_id=NODE, idempotency_token="t"), fleet.desk)
     fleet.collector.before_start = lambda: None
-    fleet.clock.advance(seconds=59)
+    fleet.clock.advance(seconds=89)
     with pytest.raises(Conflict):
         collect(CollectRequest(instance_id=NODE, idempotency_token="t"), fleet.desk)
     fleet.clock.advance(seconds=1)
@@ -102,7 +102,7 @@ def test_two_executions_for_one_client_token_are_never_passed_over_in_silence(fl
     def a_second_caller_comes_first() -> None:
         turns.append("turn")
         if len(turns) == 1:
-            fleet.clock.advance(seconds=61)
+            fleet.clock.advance(seconds=91)
             collect(CollectRequest(instance_id=NODE, idempotency_token="t"), fleet.desk)
             fleet.collector.by_token.clear()
 

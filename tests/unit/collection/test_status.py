@@ -60,6 +60,15 @@ def test_completed_means_collected_and_indexed(fleet: Fleet) -> None:
     assert (done.task.state, done.task.ttl, done.progress.percent) == (TaskState.COMPLETED, 0, 100)
 
 
+def test_what_was_completed_stays_so_when_a_later_bundle_replaces_the_archive(fleet: Fleet) -> None:
+    execution_id = started(fleet)
+    fleet.collector.becomes(execution_id, "Success")
+    fleet.index.indexed.add(execution_id)
+    assert ask(fleet, execution_id).task.state is TaskState.COMPLETED
+    fleet.index.indexed.clear()
+    assert ask(fleet, execution_id).task.state is TaskState.COMPLETED
+
+
 def test_a_bundle_that_could_not_be_indexed_fails_with_its_reason_and_may_be_repaired(fleet: Fleet) -> None:
     execution_id = started(fleet)
     fleet.collector.becomes(execution_id, "Success")

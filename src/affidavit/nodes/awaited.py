@@ -1,0 +1,39 @@
+"""Whether the bundle that a collection delivered has been indexed: what those who wait for it ask."""
+
+from dataclasses import dataclass
+
+from affidavit.nodes.ingest_records import IngestRecord, record_of, records_of
+from affidavit.nodes.uploads import upload_of
+from affidavit.ports import Execution, ObjectMissing, ObjectStore, Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class AwaitedBundles:
+    """Goes by what ingest recorded about this very upload: an index of an earlier bundle is no answer."""
+
+    objects: ObjectStore
+    state: Table
+
+    def is_indexed(self, instance_id: str, execution: Execution) -> bool:
+        record = self._record(instance_id, execution)
+        return record is not None and not record.is_failure
+
+    def failure(self, instance_id: str, execution: Execution) -> str | None:
+        record = self._record(instance_id, execution)
+        return record.reason if record is not None and record.is_failure else None
+
+    def _record(self, instance_id: str, execution: Execution) -> IngestRecord | None:
+        if execution.archive_key is None:
+            return self._record_since(instance_id, execution)
+        record = record_of(self.state, instance_id, execution.archive_key)
+        try:
+            upload = upload_of(execution.archive_key, self.objects)
+        except ObjectMissing:  # moved away by a lifecycle rule after it was read, or not there yet
+            return self._record_since(instance_id, execution)
+        return record if record is not None and record.fingerprint == upload.fingerprint else None
+
+    def _record_since(self, instance_id: str, execution: Execution) -> IngestRecord | None:
+        """Nobody says where the archive lies: then the last one of this node that was read since the start is it."""
+        since = execution.started
+        records = [r for r in records_of(self.state, instance_id) if since is not None and r.recorded_at >= since]
+        return max(records, key=lambda record: record.recorded_at, default=None)
