@@ -8,6 +8,7 @@ marker, written last, makes an index exist; the newest marker is the current ind
 import hashlib
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -63,7 +64,7 @@ class Shelf:
     index: FindingsIndex
     lines: StoredLines
 
-    @property
+    @cached_property
     def findings(self) -> dict[str, Finding]:
         return {finding.finding_id: finding for finding in self.index.findings}
 

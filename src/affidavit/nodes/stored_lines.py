@@ -3,7 +3,9 @@
 import os
 from pathlib import Path
 
-from affidavit.bundle.lines import LineIndex, build_line_index, newlines_before, read_lines
+import numpy as np
+
+from affidavit.bundle.lines import STRIDE, LineIndex, build_line_index, newlines_before, read_lines
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.finding import ByteRange, Evidence
 from affidavit.nodes.keys import bundle_key
@@ -57,3 +59,16 @@ class StoredLines:
     def lines(self, key: str, first: int, count: int) -> bytes:
         location = self.location(key)
         return read_lines(location, self._indexes.of(location), first, count)
+
+
+def line_start(location: Path, index: LineIndex, line: int) -> int | None:
+    """Where a line (1-based) begins; None when the file has fewer line ends before it."""
+    if line <= 1:
+        return 0
+    stride = int(np.searchsorted(index.ends, line - 1))
+    if stride == len(index.ends):
+        return None
+    inside = line - 1 - (int(index.ends[stride - 1]) if stride else 0)
+    with location.open("rb", buffering=0) as file:
+        block = np.frombuffer(os.pread(file.fileno(), STRIDE, stride * STRIDE), dtype=np.uint8)
+    return stride * STRIDE + int(np.flatnonzero(block == ord("\n"))[inside - 1]) + 1

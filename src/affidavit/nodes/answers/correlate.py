@@ -45,7 +45,7 @@ class CorrelateRequest(Request):
         ),
     ] = None
     components: list[Annotated[str, Field(min_length=1, max_length=100)]] | None = Field(
-        None, max_length=50, description="Only findings these components report, such as kubelet or kernel."
+        default=None, max_length=50, description="Only findings these components report, such as kubelet or kernel."
     )
     response_format: Format = ResponseFormat.DETAILED
     index_id: PinnedIndex = None

@@ -24,7 +24,7 @@ MOST = 200
 
 class ErrorsRequest(Request):
     instance_id: InstanceId
-    severity: Literal["all"] | Severity = Field("all", description="Only findings of this severity.")
+    severity: Literal["all"] | Severity = Field(default="all", description="Only findings of this severity.")
     response_format: Format = ResponseFormat.DETAILED
     page_size: Annotated[
         int,

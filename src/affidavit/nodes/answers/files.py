@@ -24,8 +24,8 @@ MOST_FILES = 1000
 
 class ListBundleFilesRequest(Request):
     instance_id: InstanceId
-    under: str = Field("", max_length=500, description="Only paths that begin with this, such as var_log/.")
-    offset: int = Field(0, ge=0, description="Leave out so many files, to see the rest of a long list.")
+    under: str = Field(default="", max_length=500, description="Only paths that begin with this, such as var_log/.")
+    offset: int = Field(default=0, ge=0, description="Leave out so many files, to see the rest of a long list.")
     index_id: PinnedIndex = None
 
 
@@ -36,7 +36,9 @@ class BundleFile(Wire):
     type: FileType
     status: FileStatus
     scanned: bool | None = Field(description="Whether the index looked at it in full; null when nothing tells.")
-    reason: Annotated[str | None, ABSENT_WHEN_NONE] = Field(None, description="Why it is not stored or not scanned.")
+    reason: Annotated[str | None, ABSENT_WHEN_NONE] = Field(
+        default=None, description="Why it is not stored or not scanned."
+    )
     skip_reason: Annotated[SkipReason | None, ABSENT_WHEN_NONE] = None
 
 

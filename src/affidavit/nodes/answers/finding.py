@@ -88,20 +88,20 @@ class FindingRecord(Wire):
     evidence: EvidenceRecord
     additional_occurrences: list[OccurrenceRecord] = Field(description="The other lines, at most 100 of them.")
     occurrences_listed: Annotated[int | None, ABSENT_WHEN_NONE] = Field(
-        None, description="Only there when not all occurrences are listed."
+        default=None, description="Only there when not all occurrences are listed."
     )
     occurrences_total: Annotated[int | None, ABSENT_WHEN_NONE] = None
     confirmation: Annotated[ConfirmationRecord | None, ABSENT_WHEN_NONE] = Field(
-        None, description="Only on critical findings."
+        default=None, description="Only on critical findings."
     )
     severity_note: Annotated[str | None, ABSENT_WHEN_NONE] = Field(
-        None, description="Why the severity wants checking, or why it was changed."
+        default=None, description="Why the severity wants checking, or why it was changed."
     )
-    detail: Annotated[str | None, ABSENT_WHEN_NONE] = Field(None, description="The measured fact, of a check.")
-    state: Annotated[State | None, ABSENT_WHEN_NONE] = Field(None, description="Whether the fault is over.")
+    detail: Annotated[str | None, ABSENT_WHEN_NONE] = Field(default=None, description="The measured fact, of a check.")
+    state: Annotated[State | None, ABSENT_WHEN_NONE] = Field(default=None, description="Whether the fault is over.")
     episodes: Annotated[list[EpisodeRecord] | None, ABSENT_WHEN_NONE] = None
     is_baseline: Annotated[bool | None, ABSENT_WHEN_NONE] = Field(
-        None, description="true when many bundles of the cluster show this pattern."
+        default=None, description="true when many bundles of the cluster show this pattern."
     )
     baseline_note: Annotated[str | None, ABSENT_WHEN_NONE] = None
 

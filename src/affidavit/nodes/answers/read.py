@@ -78,9 +78,9 @@ class ReadAnswer(Answer):
         serialization_alias="nextChunkStart",
         description="startByte of the next call; null at the end of the file.",
     )
-    line_aligned: Literal[True] = Field(True, validation_alias="lineAligned", serialization_alias="lineAligned")
+    line_aligned: Literal[True] = Field(default=True, validation_alias="lineAligned", serialization_alias="lineAligned")
     link: Annotated[str | None, ABSENT_WHEN_NONE] = Field(
-        None,
+        default=None,
         description="Only there when the lines from startByte to endByte are too long to be in `content`, which is "
         "then empty: a short-lived link to the whole file.",
     )

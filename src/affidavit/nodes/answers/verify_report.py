@@ -10,7 +10,7 @@ from affidavit.nodes.answers.wire import Answer, CoverageReport, FoundIndex, Ins
 
 
 class Claim(Wire):
-    text: str | None = Field(None, max_length=10_000, description="What the report says. It is not judged.")
+    text: str | None = Field(default=None, max_length=10_000, description="What the report says. It is not judged.")
     finding_id: str = Field(max_length=40, description="The finding the report cites, F-001 or S-001.")
     quote: str = Field(max_length=20_000, description="The words of the log that the report quotes, verbatim.")
 

@@ -90,9 +90,11 @@ class TruncationInfo(Wire):
 
 class Answer(Wire):
     success: Literal[True] = True
-    truncated: bool = Field(False, description="true when something was left out of this answer; see truncation_info.")
+    truncated: bool = Field(
+        default=False, description="true when something was left out of this answer; see truncation_info."
+    )
     truncation_info: Annotated[TruncationInfo | None, ABSENT_WHEN_NONE] = Field(
-        None, description="Only there when truncated is true."
+        default=None, description="Only there when truncated is true."
     )
 
 

@@ -1,0 +1,18 @@
+"""`artifact`: a short-lived link to one file of a bundle."""
+
+from datetime import timedelta
+
+from affidavit.nodes.answers.files import ArtifactAnswer, ArtifactRequest
+from affidavit.nodes.library import Library
+from affidavit.nodes.log_files import stored_file
+
+
+def artifact(library: Library, request: ArtifactRequest) -> ArtifactAnswer:
+    stored = stored_file(library, request.log_key)
+    lifetime = timedelta(minutes=request.expiration_minutes)
+    return ArtifactAnswer(
+        log_key=stored.key,
+        url=library.objects.link(stored.key, seconds=int(lifetime.total_seconds())),
+        size_bytes=stored.size,
+        expires_at=library.clock.now() + lifetime,
+    )

@@ -1,0 +1,75 @@
+"""`correlate`: the timeline of a node, what came together, and potential chains of causes."""
+
+import re
+from datetime import timedelta
+
+from affidavit.errors import InputRefused
+from affidavit.index.record import FindingsIndex
+from affidavit.nodes.answers.correlate import (
+    ChainRecord,
+    ClusterRecord,
+    CorrelateAnswer,
+    CorrelateRequest,
+    SharedSignalRecord,
+    TimelineEvent,
+)
+from affidavit.nodes.answers.finding import ConciseFinding
+from affidavit.nodes.answers.wire import ConfidenceRecord, CoverageReport, ResponseFormat, cut
+from affidavit.nodes.correlate import correlate as correlated
+from affidavit.nodes.library import Library, Shelf
+from affidavit.nodes.timeline import Event
+
+MOST_EVENTS = 1000
+_ID = re.compile(r"F-\d{3,}")
+
+
+def correlate(library: Library, request: CorrelateRequest) -> CorrelateAnswer:
+    shelf = library.open(request.instance_id, request.index_id)
+    _refuse_unknown_components(shelf.index, request.components)
+    found = correlated(
+        shelf.index,
+        window=timedelta(seconds=request.time_window),
+        pivot=_pivot(shelf.index, request.pivot_event) if request.pivot_event is not None else None,
+        components=request.components or (),
+    )
+    info = cut(len(found.timeline), MOST_EVENTS, "ask with pivotEvent or components, or read errors page by page")
+    return CorrelateAnswer(
+        index_id=shelf.index.index_id,
+        timeline=[_event(event, shelf, request.response_format) for event in found.timeline[:MOST_EVENTS]],
+        correlations=[SharedSignalRecord.model_validate(each) for each in found.correlations],
+        clusters=[ClusterRecord.model_validate(each) for each in found.clusters],
+        potential_root_cause_chains=[ChainRecord.model_validate(e) for e in found.potential_root_cause_chains],
+        confidence=ConfidenceRecord.of(found.confidence),
+        caveat=found.caveat,
+        coverage_report=CoverageReport.of(found.coverage_report),
+        truncated=info is not None,
+        truncation_info=info,
+    )
+
+
+def _event(event: Event, shelf: Shelf, form: ResponseFormat) -> TimelineEvent | ConciseFinding:
+    if form is ResponseFormat.DETAILED:
+        return TimelineEvent.model_validate(event)
+    return ConciseFinding.of(shelf.findings[event.finding_id])
+
+
+def _pivot(index: FindingsIndex, wanted: str) -> str:
+    """A finding's id, or the earliest finding whose pattern's name holds these words."""
+    if _ID.fullmatch(wanted):
+        return wanted
+    named = [finding for finding in index.findings if wanted.casefold() in finding.pattern.casefold()]
+    timed = sorted((finding.first_seen, finding.finding_id) for finding in named if finding.first_seen is not None)
+    if not timed:
+        why = "no line of it has a time" if named else "no finding's name holds it"
+        raise InputRefused(f"pivotEvent {wanted!a}: {why}", hint="take a finding_id of errors or of this timeline")
+    return timed[0][1]
+
+
+def _refuse_unknown_components(index: FindingsIndex, asked: list[str] | None) -> None:
+    known = {finding.component for finding in index.findings}
+    unknown = [name for name in asked or () if name not in known]
+    if asked and len(unknown) == len(asked):
+        raise InputRefused(
+            f"no finding is reported by {', '.join(unknown)}",
+            hint=f"components with findings here: {', '.join(sorted(known)) or 'none'}",
+        )

@@ -1,0 +1,61 @@
+"""`errors`: the prepared index, filtered and paged."""
+
+from affidavit.errors import InputRefused
+from affidavit.evidence.finding import Finding
+from affidavit.nodes.answers.errors import ErrorsAnswer, ErrorsRequest, Pagination, SeverityCounts
+from affidavit.nodes.answers.finding import ConciseFinding, FindingRecord
+from affidavit.nodes.answers.wire import CoverageReport, ResponseFormat, cut
+from affidavit.nodes.baselines import annotated, baselines
+from affidavit.nodes.library import Library, Shelf
+from affidavit.nodes.paging import Page, page_of, page_token
+
+
+def errors(library: Library, request: ErrorsRequest) -> ErrorsAnswer:
+    start = _page(request)
+    shelf = library.open(request.instance_id, start.index_id or None)
+    asked = [finding for finding in shelf.index.findings if request.severity in ("all", finding.severity)]
+    shown = asked[start.offset : start.offset + request.page_size]
+    if request.cluster_context is not None:
+        shown = annotated(shown, baselines(library.state, request.cluster_context))
+    end = start.offset + len(shown)
+    return _answer(request, shelf, shown, total=len(asked), end=end)
+
+
+def _answer(request: ErrorsRequest, shelf: Shelf, shown: list[Finding], *, total: int, end: int) -> ErrorsAnswer:
+    has_more = end < total
+    token = page_token(Page(index_id=shelf.index.index_id, offset=end), _question(request)) if has_more else None
+    info = cut(total, len(shown), "pass pagination.next_page_token as pageToken" if has_more else "see earlier pages")
+    return ErrorsAnswer(
+        index_id=shelf.index.index_id,
+        findings=[_record(finding, request.response_format) for finding in shown],
+        summary=SeverityCounts.model_validate(shelf.index.summary),
+        suppressed_total=sum(entry.count for entry in shelf.index.suppressed),
+        gaps=list(shelf.index.gaps),
+        coverage_report=CoverageReport.of(shelf.index.coverage),
+        pagination=Pagination(
+            page_size=request.page_size, total_findings=total, next_page_token=token, has_more=has_more
+        ),
+        truncated=has_more,
+        truncation_info=info if has_more else None,
+    )
+
+
+def _page(request: ErrorsRequest) -> Page:
+    """A token's index stays the one that is asked, whatever was indexed since."""
+    if request.page_token is None:
+        return Page(index_id=request.index_id or "", offset=0)
+    page = page_of(request.page_token, _question(request))
+    if request.index_id not in (None, page.index_id):
+        raise InputRefused(
+            f"pageToken belongs to index {page.index_id}, not to {request.index_id}",
+            hint="leave index_id out, or ask again without pageToken",
+        )
+    return page
+
+
+def _question(request: ErrorsRequest) -> str:
+    return f"errors {request.instance_id} {request.severity}"
+
+
+def _record(finding: Finding, form: ResponseFormat) -> FindingRecord | ConciseFinding:
+    return FindingRecord.of(finding) if form is ResponseFormat.DETAILED else ConciseFinding.of(finding)
