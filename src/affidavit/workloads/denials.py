@@ -40,12 +40,13 @@ def denials(lines: Iterable[LogLine]) -> list[Denial]:
 
 
 def _in_line(message: str) -> list[Denial]:
-    named = [
-        # A denial that names its action but no resource is about an action that takes none.
-        Denial(action=match["action"], resource=(match["resource"] or "*").rstrip(".,"))
-        for match in NAMED.finditer(message)
-    ]
-    operations = [
-        S3_ACTIONS[match["operation"]] for match in BY_OPERATION.finditer(message) if match["operation"] in S3_ACTIONS
-    ]
-    return named or [Denial(action=action, resource=None) for action in operations]
+    named = [Denial(action=match["action"], resource=_resource(match)) for match in NAMED.finditer(message)]
+    operations = (match["operation"] for match in BY_OPERATION.finditer(message))
+    return named or [Denial(action=S3_ACTIONS[name], resource=None) for name in operations if name in S3_ACTIONS]
+
+
+def _resource(match: re.Match[str]) -> str | None:
+    if match["resource"] is not None:
+        return match["resource"].rstrip(".,")
+    # Elsewhere a denial that names no resource is about an action that takes none; S3's actions all take one.
+    return None if match["action"].startswith("s3:") else "*"

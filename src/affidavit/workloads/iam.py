@@ -172,7 +172,7 @@ def _resources(document: Item) -> Iterator[str]:
 
 
 def _keys(inspector: WorkloadInspector, arn: str | None, parts: Parts) -> list[KmsKeyState]:
-    if arn is None:
+    if not arn:
         return []
     state = parts.read(f"state of {arn}", lambda: inspector.key_state(arn))
     policy = parts.read_if_there(f"policy on {arn}", lambda: inspector.resource_policy(arn))

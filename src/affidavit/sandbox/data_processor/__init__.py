@@ -1,0 +1,1 @@
+"""The demo workload, packed as it is into the function `data-processor`."""
