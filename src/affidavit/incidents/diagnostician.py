@@ -44,6 +44,8 @@ class Outcome(StrEnum):
     DEADLINE = "deadline"
     TOKEN_CAP = "token_cap"
     UNVERIFIED = "unverified"
+    DEFERRED = "deferred"
+    """The supervisor's own: too many incidents, so no chat model was asked."""
     ERROR = "error"
 
 

@@ -49,7 +49,7 @@ class IncidentStates:
 
     def due(self, why: Due, *, limit: int = 100) -> list[State]:
         """May lag behind; taking the incident decides."""
-        items = self._table.due_before(why, self._clock.now().timestamp(), limit=limit)
+        items = self._table.due_before(why.value, self._clock.now().timestamp(), limit=limit)
         return [state_of(item) for item in items if item.get("sk") == "state"]
 
     def listed(self, day: datetime, *, limit: int) -> list[State]:
@@ -79,7 +79,7 @@ class IncidentStates:
             "sk": "state",
             "incident_id": incident.incident_id,
             "incident": incident_to_json(incident),
-            "status": Status.RECEIVED,
+            "status": Status.RECEIVED.value,
             "created_at": now.isoformat(),
             "updated_at": now.isoformat(),
             "epoch": 1,
@@ -108,7 +108,7 @@ class IncidentStates:
         update = Update(
             key=state_key(seen.incident.incident_id),
             set={
-                "status": Status.RECEIVED,
+                "status": Status.RECEIVED.value,
                 "updated_at": now.isoformat(),
                 "epoch": seen.epoch + 1,
                 "attempts": attempts,
@@ -149,7 +149,7 @@ class IncidentStates:
         update = Update(
             key=state_key(lease.incident_id),
             set={
-                "status": to_status,
+                "status": to_status.value,
                 "updated_at": now.isoformat(),
                 **_reasons(reason, category),
                 **self._due(lease, to_status, next_attempt_at),
@@ -158,7 +158,7 @@ class IncidentStates:
             # A deferred incident did not have its attempt.
             add={"attempts": -1} if is_deferred else {},
             remove=() if to_status.is_open or next_attempt_at is not None else ("due", "due_at"),
-            when=AllOf((_held(lease), Equals("status", from_status))),
+            when=AllOf((_held(lease), Equals("status", from_status.value))),
         )
         self._write(lease, update, together_with)
 
@@ -169,14 +169,14 @@ class IncidentStates:
         if next_attempt_at is None:
             return {}
         at = round(next_attempt_at.timestamp(), 3)
-        return {"next_attempt_at": at, "due": Due.RETRY, "due_at": at}
+        return {"next_attempt_at": at, "due": Due.RETRY.value, "due_at": at}
 
     def give_up(self, seen: State, reason: str) -> bool:
         """Close an incident whose worker died for the last time; False when it is alive or was taken over."""
         update = Update(
             key=state_key(seen.incident.incident_id),
             set={
-                "status": Status.FAILED,
+                "status": Status.FAILED.value,
                 "updated_at": self._clock.now().isoformat(),
                 "epoch": seen.epoch + 1,
                 **_reasons(reason, None),
@@ -226,7 +226,7 @@ def _unchanged(seen: State) -> Condition:
     return AllOf(
         (
             Equals("epoch", seen.epoch),
-            Equals("status", seen.status),
+            Equals("status", seen.status.value),
             Equals("lease_expires_at", seen.lease_expires_at),
         )
     )
@@ -234,7 +234,7 @@ def _unchanged(seen: State) -> Condition:
 
 def _leased(expires: float) -> dict[str, JsonValue]:
     expires = round(expires, 3)
-    return {"lease_expires_at": expires, "due": Due.LEASE, "due_at": expires}
+    return {"lease_expires_at": expires, "due": Due.LEASE.value, "due_at": expires}
 
 
 def _reasons(reason: str | None, category: str | None) -> dict[str, JsonValue]:

@@ -14,6 +14,8 @@ from affidavit.verification.quoted import unread_quotes
 
 # A shorter part of a text is found almost anywhere.
 SHORTEST_QUOTE = 8
+# A table item holds 400 KB in all; a diagnosis that copies whole answers quotes too much.
+MOST_DIAGNOSIS_BYTES = 100_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +56,8 @@ def verify(diagnosis: Diagnosis, entries: Sequence[Entry], source: ByteSource | 
     problems = [] if pointers else ["evidence is empty: a diagnosis needs at least one value that shows it"]
     for index, step in enumerate(diagnosis.remediation_plan):
         problems.extend(f"remediation_plan[{index}]: {problem}" for problem in _baseless(step, len(pointers)))
+    if (size := len(diagnosis.model_dump_json().encode())) > MOST_DIAGNOSIS_BYTES:
+        problems.append(f"the diagnosis has {size} bytes, more than {MOST_DIAGNOSIS_BYTES}: quote less of each value")
     return Verdict(pointers=pointers, problems=tuple(problems))
 
 

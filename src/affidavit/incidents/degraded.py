@@ -1,0 +1,82 @@
+"""Evidence without a chat model: when none may or can be asked, the person on call still gets the facts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from affidavit.errors import AffidavitError
+from affidavit.evidence.diagnosis import Diagnosis
+from affidavit.incidents.budget import truncate_to_budget
+from affidavit.incidents.incident import Incident
+from affidavit.incidents.ledger import Entry, Ledger
+from affidavit.ports import JsonValue
+
+TOKEN_BUDGET = 20_000
+PARTS = {
+    "logs": "get_recent_logs",
+    "iam": "get_iam_state",
+    "lambda_config": "get_lambda_config",
+    "network": "get_network_state",
+}
+
+
+class DiagnosticTools(Protocol):
+    def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> JsonValue:
+        """The answer; its error variant when the question failed. May raise an AffidavitError."""
+        ...
+
+
+Conclude = Callable[[Incident, Sequence[Entry]], Diagnosis | None]
+"""What rules alone can prove from recorded answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Degraded:
+    """The two things that work without a chat model; both are built elsewhere and only when needed."""
+
+    tools: DiagnosticTools
+    conclude: Conclude
+
+
+def gather_context(
+    incident: Incident,
+    tools: DiagnosticTools,
+    ledger: Ledger,
+    *,
+    may_ask: Callable[[], bool] = lambda: True,
+    token_budget: int = TOKEN_BUDGET,
+) -> Mapping[str, JsonValue]:
+    """Every diagnostic tool's answer, recorded whole and given back fitted into the budget.
+
+    What an earlier attempt recorded is not asked again; what there is no time for says so.
+    """
+    gathered: dict[str, JsonValue] = {}
+    for part, tool in PARTS.items() if incident.function else ():
+        arguments = {"lambda_name": incident.function}
+        known = _recorded(tool, arguments, ledger)
+        if known is not None:
+            gathered[part] = known.answer
+        elif may_ask():
+            gathered[part] = _asked(tool, arguments, tools, ledger)
+        else:
+            gathered[part] = {"error": "not asked: no time was left"}
+    fitted = truncate_to_budget(gathered, token_budget)
+    return {**fitted.context, "metrics": fitted.metrics}
+
+
+def _recorded(tool: str, arguments: Mapping[str, JsonValue], ledger: Ledger) -> Entry | None:
+    answers = [entry for entry in ledger.entries if entry.tool == tool and entry.arguments == arguments]
+    return next((entry for entry in reversed(answers) if not _is_error(entry.answer)), None)
+
+
+def _is_error(answer: JsonValue) -> bool:
+    return isinstance(answer, Mapping) and bool(answer.get("error"))
+
+
+def _asked(tool: str, arguments: Mapping[str, JsonValue], tools: DiagnosticTools, ledger: Ledger) -> JsonValue:
+    try:
+        answer = tools.call(tool, arguments)
+    except AffidavitError as error:
+        # One tool that is down must not cost the answers of the others; that it failed is itself recorded.
+        answer = {"error": str(error)}
+    return ledger.record(tool, arguments, answer).answer
