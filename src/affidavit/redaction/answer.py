@@ -23,7 +23,12 @@ _OPAQUE = frozenset(
     }
 )
 # They lead somewhere, so personal data in them stays; a secret does not.
-_NAMES = frozenset({"file", "full_key", "logKey", "key", "path", "files", "pattern", "component", "source", "region"})
+_NAMES = frozenset(
+    {
+        *("file", "source_file", "full_key", "logKey", "key", "path", "files", "missing_files"),
+        *("pattern", "component", "source", "region", "lambda_name", "log_group"),
+    }
+)
 
 
 @dataclass(kw_only=True)

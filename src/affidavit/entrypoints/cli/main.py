@@ -157,6 +157,67 @@ def sample(
     raise typer.Exit(run_sample(out=out, layout=layout, faults=faults, form=form, seed=seed))
 
 
+@app.command(epilog=EXIT_CODES)
+def mcp(
+    http: Annotated[bool, typer.Option("--http", help="Serve Streamable HTTP (and SSE) instead of stdio.")] = False,
+    host: Annotated[str, typer.Option(help="With --http: address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="With --http: port to listen on.")] = 8321,
+    bundles: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Answer from the bundles in this folder, without AWS."),
+    ] = None,
+    toolsets: Annotated[
+        str | None, typer.Option(help="Only these, separated by commas: nodes, collection, lambda.")
+    ] = None,
+    generate_key: Annotated[
+        bool, typer.Option("--generate-key", help="With --http: make a key and print it once to standard error.")
+    ] = False,
+    allow_host: Annotated[
+        str, typer.Option(envvar="MCP_ALLOWED_HOSTS", help="With --http: Host headers to accept besides loopback.")
+    ] = "",
+    allow_origin: Annotated[
+        str, typer.Option(envvar="MCP_ALLOWED_ORIGINS", help="With --http: Origin headers to accept besides loopback.")
+    ] = "",
+    public_url: Annotated[
+        str, typer.Option(envvar="MCP_PUBLIC_URL", help="With --http: the address clients use, for OAuth metadata.")
+    ] = "",
+    oauth_issuer: Annotated[
+        str, typer.Option(envvar="MCP_OAUTH_ISSUER", help="Accept tokens that this issuer signed.")
+    ] = "",
+    oauth_audience: Annotated[
+        str, typer.Option(envvar="MCP_OAUTH_AUDIENCE", help="The audience such a token must name.")
+    ] = "",
+    oauth_jwks: Annotated[
+        str, typer.Option(envvar="MCP_OAUTH_JWKS", help="Where the issuer's keys are, if not at its usual address.")
+    ] = "",
+    stateless: Annotated[
+        bool, typer.Option("--stateless", help="With --http: keep no sessions, answer in plain JSON.")
+    ] = False,
+) -> None:
+    """Serve the tools to agents and editors (Model Context Protocol).
+
+    Over stdio for a client that starts it; over HTTP with a key (MCP_API_KEY) or OAuth tokens.
+    """
+    from affidavit.entrypoints.cli.mcp import McpOptions, run_mcp
+
+    options = McpOptions(
+        is_http=http,
+        host=host,
+        port=port,
+        bundles=bundles,
+        toolsets=toolsets,
+        generates_key=generate_key,
+        hosts=allow_host,
+        origins=allow_origin,
+        public_url=public_url,
+        oauth_issuer=oauth_issuer,
+        oauth_audience=oauth_audience,
+        oauth_jwks=oauth_jwks,
+        is_stateless=stateless,
+    )
+    raise typer.Exit(run_mcp(options))
+
+
 def run() -> None:
     """The door: every error leaves as a sentence, a hint and an exit code."""
     for number in (signal.SIGINT, signal.SIGTERM):

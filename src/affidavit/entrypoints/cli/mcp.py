@@ -1,0 +1,127 @@
+"""`affidavit mcp`: start the MCP server, over stdio or HTTP."""
+
+import logging
+import secrets
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp.server.auth.provider import TokenVerifier
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.mcp.auth import AnyOfThem, JwtVerifier, KeyVerifier
+from affidavit.entrypoints.mcp.server import build_server
+from affidavit.entrypoints.mcp.tool import Toolset
+from affidavit.entrypoints.mcp.wiring import Wish, build_calls
+from affidavit.errors import InputRefused
+from affidavit.settings import Settings
+from affidavit.telemetry import start_exporting
+
+
+@dataclass(frozen=True, kw_only=True)
+class McpOptions:
+    is_http: bool
+    host: str
+    port: int
+    bundles: Path | None
+    toolsets: str | None
+    generates_key: bool
+    hosts: str
+    origins: str
+    public_url: str
+    oauth_issuer: str
+    oauth_audience: str
+    oauth_jwks: str
+    is_stateless: bool
+
+
+def run_mcp(options: McpOptions) -> Exit:
+    # Standard output belongs to the protocol.
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="affidavit: %(message)s", force=True)
+    settings = Settings.from_environment()
+    verifier = _verifier(options, settings) if options.is_http else None
+    start_exporting()
+    server = build_server(build_calls(settings, Wish(bundles=options.bundles, toolsets=_toolsets(options.toolsets))))
+    if verifier is None:
+        anyio.run(_serve_stdio, server)
+    else:
+        _serve_http(server, verifier, options)
+    return Exit.DONE
+
+
+async def _serve_stdio(server: Server[Any]) -> None:
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+def _serve_http(server: Server[Any], verifier: TokenVerifier, options: McpOptions) -> None:
+    import uvicorn
+
+    from affidavit.entrypoints.mcp.http import Door, http_app
+
+    door = Door(
+        verifier=verifier,
+        hosts=_listed(options.hosts),
+        origins=_listed(options.origins),
+        public_url=options.public_url or f"http://{options.host}:{options.port}/mcp",
+        issuer=options.oauth_issuer,
+        is_stateless=options.is_stateless,
+    )
+    print(f"affidavit: MCP on http://{options.host}:{options.port}/mcp (SSE: /sse, health: /health)", file=sys.stderr)
+    uvicorn.run(http_app(server, door), host=options.host, port=options.port, log_level="warning", access_log=False)
+
+
+def _verifier(options: McpOptions, settings: Settings) -> TokenVerifier:
+    verifiers = (*_by_key(options, settings), *_by_issuer(options))
+    if not verifiers:
+        raise InputRefused(
+            "the HTTP server has no key, and without one everybody could read your logs",
+            hint="set MCP_API_KEY, or start with --generate-key, or name an OAuth issuer with --oauth-issuer",
+        )
+    return AnyOfThem(verifiers=verifiers)
+
+
+_SHORTEST_KEY = 16
+
+
+def _by_key(options: McpOptions, settings: Settings) -> tuple[TokenVerifier, ...]:
+    key = settings.mcp_api_key
+    if options.generates_key:
+        key = secrets.token_urlsafe(32)
+        print(f"affidavit: key of this server, shown once: {key}", file=sys.stderr)
+    if not key:
+        return ()
+    if len(key) < _SHORTEST_KEY:
+        raise InputRefused(
+            "MCP_API_KEY is too short to be safe", hint=f"use at least {_SHORTEST_KEY} random characters"
+        )
+    return (KeyVerifier(key=key),)
+
+
+def _by_issuer(options: McpOptions) -> tuple[TokenVerifier, ...]:
+    if not options.oauth_issuer:
+        return ()
+    if not options.oauth_audience:
+        raise InputRefused(
+            "--oauth-issuer needs --oauth-audience", hint="the audience that tokens for this server name"
+        )
+    jwks = options.oauth_jwks or f"{options.oauth_issuer.rstrip('/')}/.well-known/jwks.json"
+    return (JwtVerifier(issuer=options.oauth_issuer, audience=options.oauth_audience, jwks_url=jwks),)
+
+
+def _toolsets(text: str | None) -> frozenset[Toolset] | None:
+    if text is None:
+        return None
+    names = _listed(text)
+    unknown = sorted(set(names) - set(Toolset))
+    if unknown or not names:
+        raise InputRefused(f"no such toolset: {', '.join(unknown) or text!r}", hint=f"there are {', '.join(Toolset)}")
+    return frozenset(Toolset(name) for name in names)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part for each in text.split(",") if (part := each.strip()))

@@ -1,0 +1,1 @@
+"""The MCP server: the tools of the library for agents and editors, over stdio and HTTP."""

@@ -1,0 +1,92 @@
+"""Who may come in over HTTP: holders of the key, or of a token that an OAuth issuer signed for this server."""
+
+import hashlib
+import hmac
+import logging
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+import anyio.to_thread
+import jwt
+from jwt.exceptions import PyJWTError
+from mcp.server.auth.provider import AccessToken, TokenVerifier
+
+from affidavit.entrypoints.mcp.calls import COLLECT_SCOPE
+
+READ_SCOPE: Final = "affidavit:read"
+# Only signatures that need the issuer's private key: a shared secret could be anybody's.
+_ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyVerifier:
+    """One key for everything. Compared as digests, so neither its length nor its start shows in the time it takes."""
+
+    key: str = field(repr=False)
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        if not hmac.compare_digest(_digest(token), _digest(self.key)):
+            return None
+        return AccessToken(token="", client_id="key", scopes=[READ_SCOPE, COLLECT_SCOPE])
+
+
+@dataclass(frozen=True, kw_only=True)
+class JwtVerifier:
+    """Tokens of one issuer, for one audience, checked against the issuer's published keys."""
+
+    issuer: str
+    audience: str
+    jwks_url: str
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        try:
+            claims = await anyio.to_thread.run_sync(self._claims, token)
+        except PyJWTError as error:
+            _LOG.info("a token was refused: %s", type(error).__name__)
+            return None
+        subject = str(claims["sub"])
+        return AccessToken(
+            token="",
+            client_id=str(claims.get("client_id") or claims.get("azp") or subject),
+            subject=subject,
+            scopes=_scopes(claims),
+            expires_at=int(claims["exp"]),
+        )
+
+    @cached_property
+    def _keys(self) -> jwt.PyJWKClient:
+        return jwt.PyJWKClient(self.jwks_url, cache_keys=True, timeout=5)
+
+    def _claims(self, token: str) -> dict[str, Any]:
+        key = self._keys.get_signing_key_from_jwt(token)
+        return jwt.decode(
+            token,
+            key.key,
+            algorithms=list(_ALGORITHMS),
+            audience=self.audience,
+            issuer=self.issuer,
+            leeway=30,
+            options={"require": ["exp", "iss", "aud", "sub"]},
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnyOfThem:
+    verifiers: tuple[TokenVerifier, ...]
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        for verifier in self.verifiers:
+            if (found := await verifier.verify_token(token)) is not None:
+                return found
+        return None
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
+
+
+def _scopes(claims: dict[str, Any]) -> list[str]:
+    found: Any = claims.get("scope", claims.get("scp", ""))
+    return found.split() if isinstance(found, str) else [str(each) for each in found]

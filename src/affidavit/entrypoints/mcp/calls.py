@@ -1,0 +1,105 @@
+"""One tool call from its arguments to what leaves: check, ask, redact, count. Every transport comes through here."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from affidavit.entrypoints.mcp.envelope import envelope
+from affidavit.entrypoints.mcp.failures import failure, shape
+from affidavit.entrypoints.mcp.schemas import DEBUG, arguments_of
+from affidavit.entrypoints.mcp.services import Services
+from affidavit.entrypoints.mcp.tool import Tool
+from affidavit.ports import JsonValue
+from affidavit.redaction.answer import redact_answer
+from affidavit.redaction.redact import Redactor
+from affidavit.telemetry import ToolCall, tool_call
+
+COLLECT_SCOPE = "affidavit:collect"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """`content` is the structured content of the tool result."""
+
+    content: dict[str, JsonValue]
+    is_error: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calls:
+    services: Services
+    redactor: Redactor
+    tools: Mapping[str, Tool]
+    allows_debug: bool = False
+
+    def call(
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        *,
+        wants_debug: bool = False,
+        may_act: bool = True,
+    ) -> Outcome:
+        """Never raises: this is the door, and what is not foreseen leaves as a log id."""
+        with tool_call(tool.name, _instance(arguments)) as measured:
+            try:
+                return self._answer(tool, arguments, wants_debug=wants_debug, may_act=may_act, measured=measured)
+            except Exception as error:  # noqa: BLE001  # the door
+                measured.failed()
+                return Outcome(content=self._harmless(failure(error, tool.name), tool), is_error=True)
+
+    def _answer(
+        self, tool: Tool, arguments: Mapping[str, Any], *, wants_debug: bool, may_act: bool, measured: ToolCall
+    ) -> Outcome:
+        started = time.perf_counter()
+        given = {name: value for name, value in arguments.items() if not (self.allows_debug and name == DEBUG)}
+        request = tool.request.model_validate(given)
+        if not may_act and _acts(tool, request):
+            measured.failed()
+            return Outcome(content=_out_of_scope(tool), is_error=True)
+        answer = self._redacted(self.services.answer(tool, request))
+        measured.answered(answer)
+        if self.allows_debug and (wants_debug or arguments.get(DEBUG) is True):
+            answer["_debug"] = envelope(
+                tool.name,
+                question=arguments_of(request),
+                answer=answer,
+                seconds=time.perf_counter() - started,
+                is_deterministic=tool.is_deterministic,
+            )
+        return Outcome(content=answer, is_error=False)
+
+    def _redacted(self, answer: BaseModel) -> dict[str, JsonValue]:
+        content, tally = redact_answer(wire(answer), self.redactor)
+        gaps: dict[str, JsonValue] = {"redaction_gaps": list(tally.gaps)} if tally.gaps else {}
+        return {"success": True, **content, "redacted": dict(tally.counts), **gaps}
+
+    def _harmless(self, content: dict[str, JsonValue], tool: Tool) -> dict[str, JsonValue]:
+        """An error may name what the caller or a log said."""
+        try:
+            return redact_answer(content, self.redactor)[0]
+        except Exception as error:  # noqa: BLE001  # the door
+            return failure(error, tool.name)
+
+
+def wire(answer: BaseModel) -> dict[str, Any]:
+    """The error variant of a workload's answer leaves as a tool error, so an answer has no room for it."""
+    dumped = answer.model_dump(mode="json", by_alias=True)
+    return {name: value for name, value in dumped.items() if not (name in ("error", "hint") and value is None)}
+
+
+def _acts(tool: Tool, request: BaseModel) -> bool:
+    """`status` only acts when it cancels."""
+    return tool.acts and getattr(request, "cancel", True)
+
+
+def _out_of_scope(tool: Tool) -> dict[str, JsonValue]:
+    return shape(403, f"this token may not use {tool.name}", f"ask for a token with the scope {COLLECT_SCOPE}")
+
+
+def _instance(arguments: Mapping[str, Any]) -> str | None:
+    found = arguments.get("instanceId") or arguments.get("lambda_name")
+    return found if isinstance(found, str) else None

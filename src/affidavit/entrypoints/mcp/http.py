@@ -1,0 +1,121 @@
+"""The server over HTTP: Streamable HTTP on /mcp, the older SSE on /sse, and a health check that asks for no token."""
+
+import contextlib
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.provider import TokenVerifier
+from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
+from mcp.server.lowlevel import Server
+from mcp.server.sse import SseServerTransport
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import AnyHttpUrl
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import Receive, Scope, Send
+
+from affidavit import __version__
+from affidavit.entrypoints.mcp.auth import READ_SCOPE
+
+MOST_BODY_BYTES: Final = 1 << 20
+_SSE_MESSAGES: Final = "/messages/"
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Door:
+    """`hosts` are names (with port) this server may be called by besides loopback; `issuer` signs OAuth tokens."""
+
+    verifier: TokenVerifier
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    public_url: str = ""
+    issuer: str = ""
+    is_stateless: bool = False
+
+
+def http_app(server: Server[Any], door: Door) -> Starlette:
+    security = _security(door)
+    manager = StreamableHTTPSessionManager(
+        app=server,
+        security_settings=security,
+        max_request_body_size=MOST_BODY_BYTES,
+        stateless=door.is_stateless,
+        json_response=door.is_stateless,
+    )
+    sse = SseServerTransport(_SSE_MESSAGES, security_settings=security, max_request_body_size=MOST_BODY_BYTES)
+    metadata = build_resource_metadata_url(_url(door.public_url)) if door.issuer else None
+
+    def guarded(app: Any) -> RequireAuthMiddleware:
+        return RequireAuthMiddleware(app, [READ_SCOPE], metadata)
+
+    return Starlette(
+        routes=[
+            Route("/health", _health),
+            Route("/mcp", endpoint=guarded(StreamableHTTPASGIApp(manager))),
+            Route("/sse", endpoint=guarded(_sse_stream(server, sse)), methods=["GET"]),
+            Mount(_SSE_MESSAGES, app=guarded(sse.handle_post_message)),
+            *_metadata_routes(door),
+        ],
+        middleware=[
+            Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(door.verifier)),
+            Middleware(AuthContextMiddleware),
+        ],
+        lifespan=_running(manager),
+    )
+
+
+def _running(manager: StreamableHTTPSessionManager) -> Any:
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
+        async with manager.run():
+            yield
+
+    return lifespan
+
+
+def _sse_stream(server: Server[Any], sse: SseServerTransport) -> Any:
+    async def stream(scope: Scope, receive: Receive, send: Send) -> None:
+        async with sse.connect_sse(scope, receive, send) as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
+    return stream
+
+
+async def _health(_request: Request) -> Response:
+    return JSONResponse({"status": "ok", "version": __version__})
+
+
+def _metadata_routes(door: Door) -> list[BaseRoute]:
+    """Where a client learns which issuer to ask for a token (RFC 9728)."""
+    if not door.issuer:
+        return []
+    return [
+        *create_protected_resource_routes(
+            resource_url=_url(door.public_url),
+            authorization_servers=[_url(door.issuer)],
+            scopes_supported=[READ_SCOPE],
+        )
+    ]
+
+
+def _security(door: Door) -> TransportSecuritySettings:
+    """A page in a browser may reach a server on this machine; by Host and Origin it is told from a client."""
+    hosts = [*(f"{name}:*" for name in _LOOPBACK), *door.hosts]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=hosts,
+        allowed_origins=[*(f"http://{name}:*" for name in _LOOPBACK), *door.origins],
+    )
+
+
+def _url(text: str) -> AnyHttpUrl:
+    return AnyHttpUrl(text)

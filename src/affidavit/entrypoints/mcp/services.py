@@ -1,0 +1,44 @@
+"""What the tools work on, and calling them: a library of bundles, a desk for collections, a view of workloads."""
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from affidavit.collection.desk import Desk
+from affidavit.entrypoints.mcp.folder import BundleFolder
+from affidavit.entrypoints.mcp.tool import Tool, Toolset
+from affidavit.errors import InputRefused
+from affidavit.nodes.library import Library
+from affidavit.ports import Clock, Table
+from affidavit.workloads.questions import Workloads
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    state: Table
+    clock: Clock
+    library: Library
+    desk: Desk | None = None
+    workloads: Workloads | None = None
+    folder: BundleFolder | None = None
+
+    def answer(self, tool: Tool, request: BaseModel) -> BaseModel:
+        match tool.toolset:
+            case Toolset.NODES:
+                if self.folder is not None:
+                    self.folder.take_in()
+                return tool.function()(self.library, request)
+            case Toolset.COLLECTION:
+                return tool.function()(request, self._desk())
+            case Toolset.LAMBDA:
+                return tool.function()(self._workloads(), request)
+
+    def _desk(self) -> Desk:
+        if self.desk is None:
+            raise InputRefused("this server cannot collect", hint="it needs LOGS_BUCKET and ENABLE_COLLECTION=true")
+        return self.desk
+
+    def _workloads(self) -> Workloads:
+        if self.workloads is None:
+            raise InputRefused("this server sees no AWS account", hint="start it with LOGS_BUCKET set")
+        return self.workloads

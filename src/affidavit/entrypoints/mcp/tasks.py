@@ -1,0 +1,109 @@
+"""Long work as MCP tasks: a task is a collection (or a batch) that somebody else runs, looked at again when asked.
+
+Nothing runs in the server between two requests, so nothing is lost when it stops.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from affidavit.entrypoints.mcp.calls import Calls, Outcome
+from affidavit.entrypoints.mcp.failures import shape
+from affidavit.entrypoints.mcp.task_rows import WORKING, TaskRow, TaskRows
+from affidavit.entrypoints.mcp.tool import Tool
+
+CANCELLED: Final = "cancelled"
+COMPLETED: Final = "completed"
+FAILED: Final = "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Follow:
+    """The tool that says where the work stands, and the field that names the work in both."""
+
+    tool: str
+    field: str
+
+
+FOLLOWED: Final = {
+    "collect": _Follow(tool="status", field="executionId"),
+    "batch_collect": _Follow(tool="batch_status", field="batchId"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tasks:
+    calls: Calls
+    rows: TaskRows
+
+    def begin(self, tool: Tool, arguments: Mapping[str, Any], *, owner: str, may_act: bool) -> TaskRow:
+        outcome = self.calls.call(tool, arguments, may_act=may_act)
+        status, message = _standing(outcome)
+        content = dict(outcome.content)
+        return self.rows.add(tool=tool.name, owner=owner, status=status, message=message, content=content)
+
+    def get(self, task_id: str, owner: str) -> TaskRow:
+        """Raises NotFound."""
+        row = self.rows.get(task_id, owner)
+        return row if row.has_ended else self._seen(row, self._look(row))
+
+    def cancel(self, task_id: str, owner: str) -> TaskRow:
+        """Raises NotFound. What had ended before stays as it ended."""
+        row = self.get(task_id, owner)
+        if row.has_ended:
+            return row
+        stops = [self._stop(execution) for execution in _executions(row)]
+        if any(stop.is_error for stop in stops):
+            return row
+        row = self._seen(row, self._look(row))
+        if row.has_ended:
+            return row
+        return self.rows.change(row, status=CANCELLED, message="it has been asked to stop", content=row.content)
+
+    def _look(self, row: TaskRow) -> Outcome:
+        follow = FOLLOWED[row.tool]
+        return self.calls.call(self.calls.tools[follow.tool], {follow.field: row.content[follow.field]})
+
+    def _stop(self, execution_id: str) -> Outcome:
+        return self.calls.call(self.calls.tools["status"], {"executionId": execution_id, "cancel": True})
+
+    def _seen(self, row: TaskRow, outcome: Outcome) -> TaskRow:
+        """A state that cannot be read just now is no reason to end a task."""
+        if outcome.is_error and outcome.content.get("statusCode") != 404:
+            return row
+        status, message = _standing(outcome)
+        content = outcome.content if outcome.is_error else _merged(row.content, outcome.content)
+        return self.rows.change(row, status=status, message=message, content=content)
+
+
+def result_of(row: TaskRow) -> Outcome:
+    """What the call would have answered, had it waited."""
+    if row.status == COMPLETED or row.content.get("success") is False:
+        return Outcome(content=row.content, is_error=row.content.get("success") is False)
+    return Outcome(
+        content=shape(
+            424, f"the collection was {row.status}: {row.message}", "collect again with a new idempotencyToken"
+        ),
+        is_error=True,
+    )
+
+
+def _standing(outcome: Outcome) -> tuple[str, str]:
+    if outcome.is_error:
+        return FAILED, str(outcome.content.get("error", ""))
+    task = outcome.content.get("task")
+    if not isinstance(task, Mapping):
+        return COMPLETED, ""
+    return str(task.get("state", WORKING)), str(task.get("message", ""))
+
+
+def _merged(begun: dict[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of the first answer with what is known now: the result keeps the shape of the tool that was called."""
+    return {name: now.get(name, value) for name, value in begun.items()}
+
+
+def _executions(row: TaskRow) -> list[str]:
+    if row.tool == "collect":
+        return [str(row.content["executionId"])]
+    nodes: list[dict[str, Any]] = row.content.get("nodes", [])
+    return [str(node["executionId"]) for node in nodes if node.get("executionId") and node.get("state") == WORKING]

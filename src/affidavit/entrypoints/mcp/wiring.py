@@ -1,0 +1,112 @@
+"""Settings and options → calls that can be served."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from affidavit.bootstrap import App, build_app
+from affidavit.collection.desk import Desk
+from affidavit.entrypoints.mcp.calls import Calls
+from affidavit.entrypoints.mcp.catalog import tools_of
+from affidavit.entrypoints.mcp.folder import KEPT_IN, BundleFolder
+from affidavit.entrypoints.mcp.services import Services
+from affidavit.entrypoints.mcp.tool import Toolset
+from affidavit.errors import InputRefused
+from affidavit.knowledge import load_knowledge
+from affidavit.nodes.awaited import AwaitedBundles
+from affidavit.nodes.library import Library
+from affidavit.redaction.redact import Redactor
+from affidavit.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What the command line asks for. `toolsets` is None when it says nothing."""
+
+    bundles: Path | None = None
+    toolsets: frozenset[Toolset] | None = None
+
+
+def build_calls(settings: Settings, wish: Wish) -> Calls:
+    """Raises InputRefused when the wish cannot be met. Touches no network."""
+    app = build_app(_placed(settings, wish))
+    toolsets = _toolsets(app, wish)
+    return Calls(
+        services=_services(app, wish),
+        redactor=_redactor(settings),
+        tools={tool.name: tool for tool in tools_of(toolsets)},
+        allows_debug=settings.enable_debug_envelope,
+    )
+
+
+def _placed(settings: Settings, wish: Wish) -> Settings:
+    if wish.bundles is None:
+        return settings
+    if not wish.bundles.is_dir():
+        raise InputRefused(f"there is no folder {wish.bundles}", hint="give a folder that holds bundles")
+    return settings.model_copy(update={"logs_bucket": "", "data_dir": wish.bundles / KEPT_IN})
+
+
+def _toolsets(app: App, wish: Wish) -> frozenset[Toolset]:
+    possible = {Toolset.NODES: "", Toolset.COLLECTION: _no_collection(app), Toolset.LAMBDA: _no_lambda(app)}
+    if wish.toolsets is None:
+        return frozenset(toolset for toolset, why_not in possible.items() if not why_not)
+    for toolset in sorted(wish.toolsets):
+        if possible[toolset]:
+            raise InputRefused(f"the toolset {toolset} cannot be offered: {possible[toolset]}", hint="see docs/mcp.md")
+    return wish.toolsets
+
+
+def _no_collection(app: App) -> str:
+    if app.settings.is_local:
+        return "without LOGS_BUCKET there is no AWS to collect from"
+    return "" if app.settings.enable_collection else "ENABLE_COLLECTION is not true"
+
+
+def _no_lambda(app: App) -> str:
+    return "without LOGS_BUCKET there is no AWS to look at" if app.settings.is_local else ""
+
+
+def _services(app: App, wish: Wish) -> Services:
+    library = Library(
+        objects=app.objects,
+        state=app.state,
+        clock=app.clock,
+        knowledge=load_knowledge(),
+        directory=app.directory,
+    )
+    return Services(
+        state=app.state,
+        clock=app.clock,
+        library=library,
+        folder=BundleFolder(path=wish.bundles, library=library) if wish.bundles is not None else None,
+        desk=_desk(app),
+        workloads=_workloads(app),
+    )
+
+
+def _desk(app: App) -> Desk | None:
+    if app.settings.is_local:
+        return None
+    return Desk(
+        state=app.state,
+        clock=app.clock,
+        collector=app.collector,
+        directory=app.directory,
+        index=AwaitedBundles(objects=app.objects, state=app.state),
+        region=app.settings.region,
+        is_enabled=app.settings.enable_collection,
+        clusters=app.settings.clusters,
+    )
+
+
+def _workloads(app: App) -> None:
+    return None
+
+
+def _redactor(settings: Settings) -> Redactor:
+    if settings.enable_comprehend:
+        raise InputRefused(
+            "ENABLE_COMPREHEND is set, and this version has no Comprehend adapter",
+            hint="unset it; ENABLE_PII_REDACTION=true hides personal data with local detectors",
+        )
+    return Redactor(hides_personal=settings.enable_pii_redaction)
