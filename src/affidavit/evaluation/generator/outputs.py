@@ -17,9 +17,11 @@ def put_outputs(tree: Tree, layout: Data, edits: Sequence[Edit]) -> None:
     for name in texts(layout["trees"]):
         for path, content in load(f"trees/{name}.yaml").items():
             _put_output(tree, tree.path(tree.node.writer("paths").write(path)), content)
-    for edit in edits:
-        if tree.path(edit.file) in tree.files:
-            _apply(tree, edit)
+    made = [edit for edit in edits if tree.path(edit.file) in tree.files]
+    for edit in made:
+        _apply(tree, edit)
+    # Lines are counted last: a later edit may have moved those of an earlier one.
+    tree.problems.extend(_problem(tree, edit) for edit in made if not edit.is_decoy)
 
 
 def _put_output(tree: Tree, path: str, content: object) -> None:
@@ -47,20 +49,21 @@ def _apply(tree: Tree, edit: Edit) -> None:
     before = tree.files[path].decode()
     if edit.find not in before:
         raise ValueError(f"fault {edit.fault}: {path} does not hold {edit.find!r}; bring the two files together")
-    after = before.replace(edit.find, edit.replace)
-    tree.files[path] = after.encode()
-    if edit.is_decoy:
-        return
-    lines = tuple(number for number, line in enumerate(after.split("\n"), 1) if edit.text in line)
-    tree.problems.append(
-        Problem(
-            fault=edit.fault,
-            file=path,
-            severity=edit.severity,
-            lines=lines,
-            count=len(lines),
-            first_time=None,
-            last_time=None,
-            text=edit.text,
-        )
+    tree.files[path] = before.replace(edit.find, edit.replace).encode()
+
+
+def _problem(tree: Tree, edit: Edit) -> Problem:
+    path = tree.path(edit.file)
+    lines = tuple(n for n, line in enumerate(tree.files[path].decode().split("\n"), 1) if edit.text in line)
+    if not lines:
+        raise ValueError(f"fault {edit.fault}: {path} does not hold {edit.text!r} after all edits")
+    return Problem(
+        fault=edit.fault,
+        file=path,
+        severity=edit.severity,
+        lines=lines,
+        count=len(lines),
+        first_time=None,
+        last_time=None,
+        text=edit.text,
     )
