@@ -14,6 +14,7 @@ from affidavit.incidents.state import Due, Lease, State, Status, lease_of, state
 from affidavit.ports import (
     Absent,
     AllOf,
+    AnyOf,
     Clock,
     Condition,
     ConditionFailed,
@@ -130,7 +131,7 @@ class IncidentStates:
         now = self._clock.now()
         expires = min(lease.deadline + LEASE_MARGIN, now + LONGEST_LEASE).timestamp()
         changes = {"updated_at": now.isoformat(), **_leased(expires), **(progress or {})}
-        self._write(lease, Update(key=state_key(lease.incident_id), set=changes, when=_held(lease)))
+        self._write(lease, Update(key=state_key(lease.incident_id), set=changes, when=_working(lease)))
 
     def transition_state(
         self,
@@ -219,6 +220,12 @@ class IncidentStates:
 
 def _held(lease: Lease) -> Condition:
     return Equals("epoch", lease.epoch)
+
+
+def _working(lease: Lease) -> Condition:
+    """Held and not ended: a late sign of life must not put an ended incident back among the leases."""
+    is_open = AnyOf(tuple(Equals("status", status.value) for status in Status if status.is_open))
+    return AllOf((_held(lease), is_open))
 
 
 def _unchanged(seen: State) -> Condition:

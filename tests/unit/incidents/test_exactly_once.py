@@ -1,0 +1,90 @@
+"""Races: of many deliveries one runs; of many incidents as many as the breaker allows."""
+
+import random
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+from tests.support.incidents import REMAINING, Bench, Scripted, a_bench, an_incident
+
+from affidavit.incidents.breaker import Breaker
+from affidavit.incidents.incident import IncidentId
+from affidavit.incidents.state import Status
+from affidavit.incidents.supervisor import BREAKER_REASON, Handled
+from affidavit.incidents.watchdog import tick
+
+
+def deliver_all(bench: Bench, names: list[str], *, threads: int = 16) -> Counter[Handled]:
+    def deliver(name: str) -> Handled:
+        return bench.supervisor.receive(an_incident(name), remaining=REMAINING)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return Counter(pool.map(deliver, names))
+
+
+def test_200_incidents_delivered_50_times_on_16_threads_run_200_times(tmp_path: Path) -> None:
+    bench = a_bench(tmp_path)
+    names = [f"inc-{number}" for number in range(200)]
+    deliveries = names * 50
+    random.Random(7).shuffle(deliveries)
+    handled = deliver_all(bench, deliveries)
+    assert Counter(bench.scripted.runs) == Counter(names)
+    assert handled == {Handled.RAN: 200, Handled.SKIPPED: 9_800}
+    states = [bench.states.get_state(IncidentId(name)) for name in names]
+    assert {state.status for state in states if state is not None} == {Status.DIAGNOSED}
+
+
+def test_of_100_incidents_at_once_20_run_and_80_are_deferred_and_drained_later(tmp_path: Path) -> None:
+    bench = a_bench(tmp_path, limit=20, has_tools=True)
+    names = [f"inc-{number}" for number in range(100)]
+    assert deliver_all(bench, names) == {Handled.RAN: 20, Handled.DEFERRED: 80}
+    deferred = [name for name in names if name not in bench.scripted.runs]
+    for name in deferred:
+        state, context = bench.states.get_state(IncidentId(name)), bench.contexts.get_context(IncidentId(name))
+        assert state is not None
+        assert (state.status, state.error_reason, state.is_deferred) == (Status.FAILED, BREAKER_REASON, True)
+        assert context is not None
+        assert context.evidence is not None, "the person on call still gets the facts"
+    _drain(bench)
+    assert Counter(bench.scripted.runs) == Counter(names)
+
+
+def _drain(bench: Bench) -> None:
+    for hour in range(1, 5):
+        bench.clock.pass_by(timedelta(hours=1))
+        before = len(bench.scripted.runs)
+        tick(bench.supervisor, until=bench.clock.now() + timedelta(minutes=15))
+        assert len(bench.scripted.runs) - before == 20, f"in hour {hour}"
+
+
+def test_the_window_rolls_so_that_no_60_minutes_hold_more_than_the_limit(tmp_path: Path) -> None:
+    bench = a_bench(tmp_path, limit=2)
+    breaker: Breaker = bench.supervisor.breaker
+    bench.clock.pass_by(timedelta(minutes=59))
+    assert [breaker.admit(IncidentId(name)) for name in "ab"] == [True, True]
+    bench.clock.pass_by(timedelta(minutes=30))
+    assert not breaker.admit(IncidentId("c")), "the full hour has passed, 60 minutes have not"
+    assert breaker.room_at() == bench.clock.now() + timedelta(minutes=30)
+    bench.clock.pass_by(timedelta(minutes=30))
+    assert breaker.admit(IncidentId("c"))
+
+
+def test_an_incident_that_comes_back_keeps_its_place(tmp_path: Path) -> None:
+    breaker = a_bench(tmp_path, limit=1).supervisor.breaker
+    assert breaker.admit(IncidentId("a"))
+    assert breaker.admit(IncidentId("a"))
+    assert not breaker.admit(IncidentId("b"))
+
+
+def test_being_deferred_costs_no_attempt(tmp_path: Path) -> None:
+    bench = a_bench(tmp_path, limit=1, scripted=Scripted())
+    deliver_all(bench, ["inc-0"])
+    for _ in range(5):
+        deliver_all(bench, ["inc-1"])
+        state = bench.states.get_state(IncidentId("inc-1"))
+        assert state is not None
+        assert (state.attempts, state.is_deferred) == (0, True)
+        bench.clock.pass_by(timedelta(minutes=60))
+        # Somebody else is always faster.
+        deliver_all(bench, [f"inc-{bench.clock.now().timestamp()}"])

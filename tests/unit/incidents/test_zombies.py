@@ -1,0 +1,122 @@
+"""Workers that freeze and wake up in any order: none ever writes about an incident that is no longer theirs."""
+
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.support.incidents import REMAINING, a_bench, an_incident
+
+from affidavit.incidents.diagnostician import AgentResult, LeaseLost, Outcome
+from affidavit.incidents.incident import IncidentId
+from affidavit.incidents.state import NOTHING_SPENT, Due, Lease, Status
+from affidavit.incidents.supervisor import STALE_REASON
+
+ID = IncidentId("inc-1")
+MEMORY = Path("/dev/shm")
+
+
+class Workers(RuleBasedStateMachine):
+    """The truth is kept beside the store: whose epoch is newest, and how the incident ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # In memory where there is such a place: a thousand runs wait for a disk a hundred thousand times.
+        self._folder = TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
+        self.bench = a_bench(Path(self._folder.name))
+        self.leases: list[Lease] = []
+        self.working: set[int] = set()
+        self.newest = 0
+        self.ended: Status | None = None
+        self.ends = 0
+
+    def teardown(self) -> None:
+        self._folder.cleanup()
+
+    @initialize()
+    def arrive(self) -> None:
+        self.take()
+
+    @rule(seconds=st.sampled_from([1, 59, 61, 300, 400, 601]))
+    def time_passes(self, seconds: int) -> None:
+        self.bench.clock.pass_by(timedelta(seconds=seconds))
+
+    @rule()
+    def take(self) -> None:
+        seen = self.bench.states.get_state(ID)
+        lease = self.bench.states.take(an_incident(), seen, deadline=self.bench.clock.now() + REMAINING)
+        if lease is not None:
+            assert self.ended is None, "an incident that ended was taken again"
+            assert lease.epoch == self.newest + 1
+            self.newest = lease.epoch
+            self.leases.append(lease)
+
+    @precondition(lambda self: self.leases)
+    @rule(data=st.data())
+    def start(self, data: st.DataObject) -> None:
+        lease = data.draw(st.sampled_from(self.leases))
+        is_right = self._owns(lease) and lease.epoch not in self.working
+        if self._tries(lease, lambda: self._move(lease, Status.RECEIVED, Status.INVESTIGATING), is_right):
+            self.working.add(lease.epoch)
+
+    @precondition(lambda self: self.leases)
+    @rule(data=st.data())
+    def give_a_sign_of_life(self, data: st.DataObject) -> None:
+        lease = data.draw(st.sampled_from(self.leases))
+        self._tries(lease, lambda: self.bench.states.touch_updated_at(lease), self._owns(lease))
+
+    @precondition(lambda self: self.leases)
+    @rule(data=st.data(), end=st.sampled_from([Status.DIAGNOSED, Status.FAILED, Status.ERROR]))
+    def finish(self, data: st.DataObject, end: Status) -> None:
+        lease = data.draw(st.sampled_from(self.leases))
+        result = AgentResult(outcome=Outcome.DIAGNOSED, token_usage=NOTHING_SPENT)
+        write = self.bench.contexts.write_of(lease, result, ())
+        is_right = self._owns(lease) and lease.epoch in self.working
+        move = lambda: self._move(lease, Status.INVESTIGATING, end, together_with=[write])  # noqa: E731
+        if self._tries(lease, move, is_right):
+            self.ended, self.ends = end, self.ends + 1
+
+    @rule()
+    def watchdog_gives_up(self) -> None:
+        seen = self.bench.states.get_state(ID)
+        assert seen is not None
+        if seen.status.is_open and not seen.is_leased(self.bench.clock.now()) and not seen.has_attempts_left:
+            assert self.bench.states.give_up(seen, STALE_REASON)
+            self.ended, self.ends, self.newest = Status.FAILED, self.ends + 1, self.newest + 1
+
+    def _move(self, lease: Lease, *statuses: Status, **others: Any) -> None:
+        self.bench.states.transition_state(lease, *statuses, **others)
+
+    def _owns(self, lease: Lease) -> bool:
+        return lease.epoch == self.newest and self.ended is None
+
+    def _tries(self, lease: Lease, write: Any, is_right: bool) -> bool:
+        try:
+            write()
+        except LeaseLost:
+            assert not is_right, f"the owner (epoch {lease.epoch}) was refused"
+            return False
+        assert is_right, f"a stale write of epoch {lease.epoch} went through; the newest is {self.newest}"
+        return True
+
+    @invariant()
+    def the_store_agrees(self) -> None:
+        state, context = self.bench.states.get_state(ID), self.bench.contexts.get_context(ID)
+        if state is None:
+            return
+        assert state.epoch == self.newest
+        assert self.ends <= 1
+        if self.ended is not None:
+            assert state.status is self.ended
+            assert not self.bench.states.due(Due.LEASE), "an incident that ended still stands among the leases"
+        if context is not None:
+            assert self.ended is not None, "a result is stored of an incident that has not ended"
+
+
+Workers.TestCase.settings = settings(
+    max_examples=1_000, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+)
+TestZombies = Workers.TestCase
