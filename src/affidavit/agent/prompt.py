@@ -1,6 +1,7 @@
 """Every word the chat model is told. Text from outside enters only through `fenced`, labelled as data."""
 
 import json
+import re
 import secrets
 from collections.abc import Iterable, Mapping
 
@@ -36,13 +37,20 @@ wrong any more, submit no fault types, and point to what shows that it is over.
 """
 
 SUBMIT_NOW = "Stop looking. Call submit_diagnosis now, with what you can prove so far; put the rest into `gaps`."
+_FUNCTIONS = re.compile(r"Functions it is about: ([A-Za-z0-9_-]+(?:, [A-Za-z0-9_-]+)*)\.\n")
 NO_TOOL_CALLED = "Nothing was called. Call a tool, or submit_diagnosis if you can prove the cause."
 
 
 def incident_text(incident: Mapping[str, object], functions: Iterable[str]) -> str:
-    names = ", ".join(sorted(functions)) or "none is named"
+    names = ", ".join(functions) or "none is named"
     alert = fenced("alert", json.dumps(incident, ensure_ascii=False, sort_keys=True, default=str))
     return f"An incident was raised. Functions it is about: {names}.\n{alert}\nFind out what is wrong and prove it."
+
+
+def functions_named(text: str) -> list[str]:
+    """The functions that `incident_text` named."""
+    found = _FUNCTIONS.search(text)
+    return found[1].split(", ") if found else []
 
 
 def fenced(label: str, text: str) -> str:

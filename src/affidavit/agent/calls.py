@@ -1,0 +1,96 @@
+"""One tool call of the chat model: checked before it leaves, checked when it is back, recorded, then shown."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain_core.messages import ToolCall, ToolMessage
+from pydantic import ValidationError
+
+from affidavit.agent.toolbox import EMPTY, ToolProvider
+from affidavit.agent.tools import SUBMIT
+from affidavit.agent.view import shown
+from affidavit.incidents.ledger import Ledger
+from affidavit.ports import JsonValue
+from affidavit.workloads.records import TOOL_ARG_SCHEMAS, TOOL_RESPONSE_SCHEMAS, function_name
+
+CALLS_AT_ONCE = 8
+
+
+class Refused(Exception):
+    """The call never leaves: its text goes to the chat model."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A call that may be made. `arguments` hold nothing the chat model made up beside the schema."""
+
+    call_id: str
+    tool: str
+    arguments: Mapping[str, JsonValue]
+
+
+def screened(calls: Sequence[ToolCall], functions: frozenset[str]) -> list[Question | ToolMessage]:
+    """For each call, in order, a question to ask or the reason why it is not asked."""
+    return [_screen(number, call, functions) for number, call in enumerate(calls)]
+
+
+def _screen(number: int, call: ToolCall, functions: frozenset[str]) -> Question | ToolMessage:
+    call_id = str(call["id"])
+    try:
+        if number >= CALLS_AT_ONCE:
+            raise Refused(f"only {CALLS_AT_ONCE} calls are made at once; this one was not made")
+        return Question(call_id=call_id, tool=call["name"], arguments=_arguments(call["name"], call["args"], functions))
+    except Refused as refusal:
+        return failed(call_id, call["name"], str(refusal))
+
+
+def _arguments(tool: str, given: Mapping[str, Any], functions: frozenset[str]) -> Mapping[str, JsonValue]:
+    if tool == SUBMIT:
+        raise Refused("not considered: it was called together with tools whose answers you had not read; call it alone")
+    if tool not in TOOL_ARG_SCHEMAS:
+        raise Refused(f"unknown tool; there are {', '.join(TOOL_ARG_SCHEMAS)} and {SUBMIT}")
+    try:
+        name = function_name(TOOL_ARG_SCHEMAS[tool].model_validate(given).lambda_name)
+    except ValidationError as error:
+        raise Refused(f"the arguments cannot be used: {_troubles(error)}") from error
+    if name not in functions:
+        # A log line must not be able to steer us to another function.
+        raise Refused(f"{name} is not part of this incident; ask about {', '.join(sorted(functions)) or 'none'}")
+    return {"lambda_name": name}
+
+
+async def ask(question: Question, provider: ToolProvider, ledger: Ledger) -> ToolMessage:
+    """The answer, recorded and shown. What does not fit the tool's schema is neither."""
+    text = await provider.call_tool(question.tool, question.arguments)
+    try:
+        answer = _checked(question.tool, text)
+    except Refused as refusal:
+        return failed(question.call_id, question.tool, str(refusal))
+    ledger.record(question.tool, question.arguments, answer)
+    status = "error" if answer.get("error") else "success"
+    return ToolMessage(shown(question.tool, answer), tool_call_id=question.call_id, name=question.tool, status=status)
+
+
+def _checked(tool: str, text: str) -> Mapping[str, JsonValue]:
+    try:
+        answer: object = json.loads(text.strip() or EMPTY)
+    except ValueError as error:
+        raise Refused("the answer is not JSON and was thrown away; nothing is known from it") from error
+    if not isinstance(answer, dict):
+        raise Refused("the answer is not an object and was thrown away; nothing is known from it")
+    try:
+        TOOL_RESPONSE_SCHEMAS[tool].model_validate(answer)
+    except ValidationError as error:
+        raise Refused(f"the answer has not the shape of this tool and was thrown away: {_troubles(error)}") from error
+    return cast("Mapping[str, JsonValue]", answer)
+
+
+def failed(call_id: str, tool: str, reason: str) -> ToolMessage:
+    return ToolMessage(json.dumps({"error": reason}), tool_call_id=call_id, name=tool, status="error")
+
+
+def _troubles(error: ValidationError) -> str:
+    """Where and what, never the value: it may be text that somebody planted."""
+    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:10])

@@ -1,0 +1,115 @@
+"""The turns of an investigation: kept so that Converse accepts them, also after a crash and a reload.
+
+Converse refuses a turn that leaves a tool call unanswered or answers it with nothing, and a stored bad turn breaks the
+conversation for good. So turns are checked before every call, not when the service complains.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    ToolCall,
+    ToolMessage,
+    messages_from_dict,
+    messages_to_dict,
+)
+
+from affidavit.errors import InvariantBroken
+from affidavit.ports import JsonValue
+
+LONGEST_TEXT = 20_000
+LONGEST_ARGUMENTS = 60_000
+_ROLES = {"system": "system", "human": "user", "ai": "assistant", "tool": "tool"}
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+UNREADABLE_NAME = "unreadable_name"
+
+
+def check_pairing(messages: Sequence[BaseMessage]) -> None:
+    """Every tool call is answered exactly once, with something, before anybody speaks again."""
+    waiting: set[str] = set()
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            if message.tool_call_id not in waiting or not message.content:
+                raise InvariantBroken(f"tool call {message.tool_call_id} is answered twice, with nothing, or not asked")
+            waiting.discard(message.tool_call_id)
+        elif waiting:
+            raise InvariantBroken(f"tool calls {sorted(waiting)} have no answer")
+        elif isinstance(message, AIMessage):
+            waiting = {str(call["id"]) for call in message.tool_calls}
+    if waiting:
+        raise InvariantBroken(f"tool calls {sorted(waiting)} have no answer")
+
+
+def pending_calls(messages: Sequence[BaseMessage]) -> bool:
+    """Whether the last turn asks for tools: where a reloaded run goes on."""
+    return bool(messages) and isinstance(messages[-1], AIMessage) and bool(messages[-1].tool_calls)
+
+
+def tidy(reply: AIMessage) -> AIMessage:
+    """The reply as it may be kept: never empty, never endless, every call with an id of its own."""
+    text = _text_of(reply).strip()
+    ids = _ids(reply)
+    calls = [_bounded(call, name) for name, call in zip(ids, reply.tool_calls, strict=True)]
+    if len(text) > LONGEST_TEXT:
+        text = f"{text[:LONGEST_TEXT]} … ({len(text) - LONGEST_TEXT} characters left out)"
+    return AIMessage(
+        content=text or ("" if calls else "(said nothing)"),
+        tool_calls=calls,
+        usage_metadata=reply.usage_metadata,
+        id=reply.id,
+    )
+
+
+def _text_of(reply: AIMessage) -> str:
+    """Text blocks only: tool calls stand in `tool_calls`, and reasoning blocks need signatures to be sent again."""
+    if isinstance(reply.content, str):
+        return reply.content
+    blocks = cast("list[str | dict[str, Any]]", reply.content)
+    return "\n".join(
+        block if isinstance(block, str) else str(block.get("text", ""))
+        for block in blocks
+        if isinstance(block, str) or block.get("type") == "text"
+    )
+
+
+def _ids(reply: AIMessage) -> list[str]:
+    """Its own where each is different, else ours: an id given twice could never be answered."""
+    own = [call["id"] or "" for call in reply.tool_calls]
+    is_usable = len(set(own)) == len(own) and all(_TOOL_NAME.fullmatch(one) for one in own)
+    return own if is_usable else [f"call_{number}" for number in range(len(own))]
+
+
+def _bounded(call: Mapping[str, Any], call_id: str) -> ToolCall:
+    length = len(json.dumps(call["args"], default=str))
+    arguments = call["args"] if length <= LONGEST_ARGUMENTS else {"left_out": f"{length} characters"}
+    name = call["name"] if _TOOL_NAME.fullmatch(call["name"]) else UNREADABLE_NAME
+    return ToolCall(name=name, args=arguments, id=call_id, type="tool_call")
+
+
+def as_saved(messages: Sequence[BaseMessage]) -> JsonValue:
+    return cast("JsonValue", messages_to_dict(messages))
+
+
+def from_saved(saved: JsonValue) -> list[BaseMessage]:
+    return messages_from_dict(cast("list[dict[str, Any]]", saved))
+
+
+def as_chain(messages: Sequence[BaseMessage]) -> tuple[Mapping[str, JsonValue], ...]:
+    """The reasoning as people and stores read it."""
+    return tuple(_link(message) for message in messages)
+
+
+def _link(message: BaseMessage) -> Mapping[str, JsonValue]:
+    link: dict[str, JsonValue] = {"role": _ROLES[message.type], "content": str(message.content)}
+    if isinstance(message, ToolMessage):
+        link["tool_call_id"] = message.tool_call_id
+    if isinstance(message, AIMessage) and message.tool_calls:
+        link["tool_calls"] = [
+            {"id": call["id"], "name": call["name"], "args": cast("JsonValue", call["args"])}
+            for call in message.tool_calls
+        ]
+    return link

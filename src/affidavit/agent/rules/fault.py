@@ -1,0 +1,39 @@
+"""One fault a rule found, with its proof and what to do about it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from affidavit.evidence.diagnosis import EvidencePointer, FaultType, IncidentSeverity, RiskLevel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remedy:
+    action: str
+    details: str
+    risk: RiskLevel = RiskLevel.LOW
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """`explains` names the kinds of signs that are its effects and no faults of their own."""
+
+    kind: FaultType
+    cause: str
+    resources: tuple[str, ...]
+    proof: tuple[EvidencePointer, ...]
+    remedy: Remedy
+    severity: IncidentSeverity = IncidentSeverity.HIGH
+    explains: frozenset[str] = frozenset()
+    gaps: tuple[str, ...] = ()
+
+
+def proofs(*pointers: EvidencePointer | None) -> tuple[EvidencePointer, ...]:
+    return tuple(pointer for pointer in pointers if pointer is not None)
+
+
+def names(*values: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(value) for value in values if value))
+
+
+def quoted(values: Iterable[str]) -> str:
+    return ", ".join(sorted(set(values)))

@@ -1,0 +1,156 @@
+"""Log events as runs of the function, and the signs of failure in them. Positions are those of the recorded answer."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import re2
+import yaml
+
+# Words a program writes about its own work; AWS's own lines carry no level, or ERROR.
+_CHATTER = re.compile(r"^\[?(INFO|DEBUG|TRACE)\]?\b|\t(INFO|DEBUG|TRACE)\t|\"level\":\s*\"(INFO|DEBUG|TRACE)\"", re.I)
+_BOUNDARY = re.compile(r"^(START|END|REPORT) RequestId: (\S+)")
+_MEMORY = re.compile(r"Memory Size: (\d+) MB\s+Max Memory Used: (\d+) MB")
+_STATUS = re.compile(r"\bStatus: (\w+)")
+LEAST_RUNS_AFTER = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sign:
+    """`event` is the position in `/events`; `quote` stands there letter for letter."""
+
+    kind: str
+    event: int
+    quote: str
+    name: str | None
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """`report` is the position of its REPORT line; None while it still goes on, or when it was never written."""
+
+    report: int | None
+    signs: tuple[Sign, ...]
+    status: str | None
+    memory: tuple[int, int] | None
+    """Size and most used, in megabytes."""
+
+    @property
+    def is_good(self) -> bool:
+        return self.report is not None and not self.signs and self.status in (None, "success")
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """Runs, oldest first. Signs outside any run make a run of their own."""
+
+    runs: tuple[Run, ...]
+
+    def current(self, *kinds: str) -> list[Sign]:
+        """The newest sign of each kind that has not been over for a while, newest first."""
+        found = [sign for kind in kinds if (sign := self._newest(kind)) is not None]
+        return sorted(found, key=lambda sign: sign.event)
+
+    def over(self) -> list[Sign]:
+        """Signs that came and have not come back."""
+        kinds = dict.fromkeys(sign.kind for run in self.runs for sign in run.signs)
+        current = {sign.kind for sign in self.current(*kinds)}
+        return [self._last(kind) for kind in kinds if kind not in current]
+
+    def with_sign(self, kind: str) -> list[Run]:
+        return [run for run in self.runs if any(sign.kind == kind for sign in run.signs)]
+
+    def _last(self, kind: str) -> Sign:
+        return next(sign for run in reversed(self.runs) for sign in reversed(run.signs) if sign.kind == kind)
+
+    def _newest(self, kind: str) -> Sign | None:
+        """What fails now and then is not over just because it pauses: it must be away longer than its usual gap."""
+        places = [place for place, run in enumerate(self.runs) if any(sign.kind == kind for sign in run.signs)]
+        if not places:
+            return None
+        gaps = [later - earlier for earlier, later in pairwise(places)]
+        away = len(self.runs) - 1 - places[-1]
+        return None if away >= max(LEAST_RUNS_AFTER, 2 * max(gaps, default=0)) else self._last(kind)
+
+
+def history(events: Sequence[Mapping[str, Any]]) -> History:
+    """`events` are newest first, as the tool gives them."""
+    return History(runs=tuple(_runs(events)))
+
+
+def _runs(events: Sequence[Mapping[str, Any]]) -> Iterator[Run]:
+    building: dict[str, list[int]] = {}
+    order: list[str] = []
+    open_id = ""
+    for event in range(len(events) - 1, -1, -1):
+        message = str(events[event].get("message", ""))
+        boundary = _BOUNDARY.match(message)
+        name = boundary[2] if boundary else _owner(message, building, open_id) or f"outside {event}"
+        if name not in building:
+            building[name] = []
+            order.append(name)
+        building[name].append(event)
+        if boundary:
+            open_id = "" if boundary[1] == "REPORT" else name
+    for name in order:
+        run = _run(events, building[name])
+        if not name.startswith("outside") or run.signs:
+            yield run
+
+
+def _owner(message: str, building: Mapping[str, Any], open_id: str) -> str:
+    """Runs interleave: a line that names its run belongs there, any other to the one that is open."""
+    named = next((word for word in re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", message[:200]) if word in building), None)
+    return named or open_id
+
+
+def _run(events: Sequence[Mapping[str, Any]], places: Sequence[int]) -> Run:
+    messages = {place: str(events[place].get("message", "")) for place in places}
+    report = next((place for place in places if messages[place].startswith("REPORT ")), None)
+    text = messages[report] if report is not None else ""
+    status, memory = _STATUS.search(text), _MEMORY.search(text)
+    return Run(
+        report=report,
+        signs=tuple(sign for place in places for sign in _signs(place, messages[place])),
+        status=status[1] if status else None,
+        memory=(int(memory[1]), int(memory[2])) if memory else None,
+    )
+
+
+def _signs(event: int, message: str) -> Iterator[Sign]:
+    if _CHATTER.search(message[:300]):
+        return
+    for kind, pattern in patterns().items():
+        match = pattern.search(message)
+        if match is not None:
+            groups = match.groupdict()
+            yield Sign(
+                kind=kind,
+                event=event,
+                quote=_line_around(message, match.start()),
+                name=groups.get("name"),
+                message=message,
+            )
+
+
+def _line_around(message: str, place: int) -> str:
+    """The line of the match, cut to what a reader needs."""
+    start = message.rfind("\n", 0, place) + 1
+    end = message.find("\n", place)
+    line = message[start : end if end >= 0 else len(message)].rstrip()
+    return line if len(line) <= 400 else message[place : place + 300].split("\n")[0].rstrip()
+
+
+@cache
+def patterns() -> Mapping[str, Any]:
+    return {sign["id"]: re2.compile(sign["match"]) for sign in signs()}
+
+
+@cache
+def signs() -> tuple[Mapping[str, Any], ...]:
+    return tuple(yaml.safe_load((Path(__file__).parent / "signs.yaml").read_text()))

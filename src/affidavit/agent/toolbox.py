@@ -1,0 +1,53 @@
+"""Where tool answers come from: an MCP server, or this process. Both give text, and nobody trusts it unchecked."""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self
+
+from affidavit.agent.attempts import in_thread
+from affidavit.incidents.incident import Incident
+from affidavit.ports import Clock, JsonValue, WorkloadInspector
+from affidavit.workloads.questions import Workloads
+from affidavit.workloads.records import function_name
+
+EMPTY = json.dumps({"error": "Tool returned empty response"})
+
+
+class ToolProvider(Protocol):
+    async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> str:
+        """The answer as JSON text. An answer that says `error` is one; raising means that nobody could be asked."""
+        ...
+
+
+Toolbox = Callable[[Incident], AbstractAsyncContextManager[ToolProvider]]
+"""Opens the tools for one incident. Entering connects, so that a run without tools fails before it costs a token."""
+
+
+@dataclass(frozen=True)
+class DirectToolProvider:
+    """Asks `workloads` in this process: the laptop's way, with no server between."""
+
+    workloads: Workloads
+
+    async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> str:
+        answer = await in_thread(lambda: self.workloads.answer(name, arguments))
+        return json.dumps(answer) if answer else EMPTY
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+
+def direct_toolbox(inspector: WorkloadInspector, clock: Clock) -> Toolbox:
+    def open_for(incident: Incident) -> DirectToolProvider:
+        functions = frozenset(function_name(name) for name in incident.resources)
+        return DirectToolProvider(Workloads(inspector=inspector, clock=clock, functions=functions))
+
+    return open_for
