@@ -4,6 +4,8 @@ import socket
 
 import pytest
 
+from tests.support.sandbox import aws_environment, sandbox  # noqa: F401 - fixtures
+
 
 @pytest.fixture(autouse=True)
 def _closed_network(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any
 
 from affidavit.errors import UpstreamFailed
@@ -22,16 +23,24 @@ class DownloadCache:
     def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
         self._folder, self._most_bytes = folder, most_bytes
 
-    def copy(self, key: str, etag: str, size: int, fetch: Callable[[str], Any]) -> Path:
+    def copy(self, key: str, etag: str, size: int, fetch: Callable[..., Any]) -> Path:
         """`fetch` opens the object by its ETag and fails when it has changed since."""
         # The name stays: what a file is shows in its ending.
         path = self._folder / hashlib.sha256(f"{key}\0{etag}".encode()).hexdigest() / key.rpartition("/")[2]
+        self._make_folder()
         try:
             os.utime(path)
         except FileNotFoundError:
             self._make_room(size)
-            self._download(path, size, fetch(etag)["Body"])
+            self._download(path, size, fetch(IfMatch=etag)["Body"])
         return path
+
+    def _make_folder(self) -> None:
+        """Ours alone: what somebody else put there would be read as evidence."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = self._folder.stat(follow_symlinks=False)
+        if not S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+            raise UpstreamFailed(f"{self._folder} belongs to somebody else", hint="remove it, or set TMPDIR")
 
     def _download(self, path: Path, size: int, body: Any) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -24,6 +24,8 @@ class Expressions:
                 return "attribute_exists(pk) OR attribute_not_exists(pk)"
             case AnyOf(conditions=()):
                 return "attribute_exists(pk) AND attribute_not_exists(pk)"
+            case AllOf(conditions=(only,)) | AnyOf(conditions=(only,)):
+                return self.condition(only)  # DynamoDB refuses brackets around brackets
             case AllOf(conditions=parts):
                 return " AND ".join(f"({self.condition(part)})" for part in parts)
             case AnyOf(conditions=parts):

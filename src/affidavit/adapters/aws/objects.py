@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from affidavit.errors import InputRefused, NotFound, UpstreamFailed
 from affidavit.ports import ObjectMissing, StoredObject
 
 PUT_NEW_ATTEMPTS = 5
-_TAKEN = "PreconditionFailed"
+COPY_ATTEMPTS = 3
+_TAKEN = _CHANGED = "PreconditionFailed"
 # Another conditional write of the same key is under way; S3 asks to try again.
 _CONTENDED = "ConditionalRequestConflict"
 
@@ -83,11 +85,17 @@ class S3ObjectStore:
                     yield _stored(entry["Key"], entry, "Size")
 
     def local_copy(self, key: str) -> Path:
-        answer = self._head(key)
-        with self._on(key) as where:
-            return self._cache.copy(
-                key, answer["ETag"], answer["ContentLength"], lambda etag: self._s3.get_object(**where, IfMatch=etag)
-            )
+        for _ in range(COPY_ATTEMPTS):
+            answer = self._head(key)
+            with self._on(key) as where:
+                try:
+                    return self._cache.copy(
+                        key, answer["ETag"], answer["ContentLength"], partial(self._s3.get_object, **where)
+                    )
+                except ClientError as error:
+                    if code_of(error) != _CHANGED:
+                        raise
+        raise UpstreamFailed(f"object {key!a} changes all the time", hint="try again", is_retryable=True)
 
     def link(self, key: str, *, seconds: int) -> str:
         self._head(key)
@@ -121,6 +129,10 @@ class S3ObjectStore:
         except NotFound as error:
             raise ObjectMissing(
                 f"there is no object {key!a}", hint="list the keys under its prefix to see what is there"
+            ) from error
+        except OSError as error:
+            raise UpstreamFailed(
+                f"object {key!a}: its local copy failed: {error.strerror}", hint="check free space and TMPDIR"
             ) from error
         except S3UploadFailedError as error:
             raise UpstreamFailed(

@@ -1,0 +1,32 @@
+"""Tells people through an SNS topic."""
+
+from affidavit.adapters.aws.clients import AwsClients, translated
+
+MOST_SUBJECT = 100
+MOST_BYTES = 256 * 1024
+_CUT = "\n… cut here: the message was too long for SNS; the whole text is with the incident"
+
+
+class SnsNotifier:
+    def __init__(self, clients: AwsClients, topic_arn: str) -> None:
+        self._clients, self._topic_arn = clients, topic_arn
+
+    def notify(self, subject: str, message: str) -> None:
+        with translated("notice to people"):
+            self._clients.client("sns").publish(
+                TopicArn=self._topic_arn, Subject=_subject(subject), Message=_fitting(message)
+            )
+
+
+def _subject(subject: str) -> str:
+    """SNS takes one line of printable ASCII."""
+    plain = " ".join(subject.split()).encode("ascii", "replace").decode()
+    printable = "".join(char if char.isprintable() else "?" for char in plain)
+    return printable if len(printable) <= MOST_SUBJECT else f"{printable[: MOST_SUBJECT - 3]}..."
+
+
+def _fitting(message: str) -> str:
+    encoded = message.encode("utf-8", "replace")
+    if len(encoded) <= MOST_BYTES:
+        return encoded.decode()
+    return encoded[: MOST_BYTES - len(_CUT.encode())].decode("utf-8", "ignore") + _CUT
