@@ -68,6 +68,10 @@ class Settings(BaseModel):
     )
     alert_topic_arn: str = Field("", alias="ALERT_TOPIC_ARN", description="SNS topic that people are told through")
 
+    chaos_accounts: Names = Field(
+        "", alias="CHAOS_ACCOUNTS", description="accounts, by comma, in which `affidavit chaos` may act; empty: none"
+    )
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
         known = {entry.alias for entry in cls.model_fields.values() if entry.alias is not None}

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from affidavit.sandbox.emulator import Emulator
+from affidavit.sandbox.resources import ACCESS_KEY
+
 FUNCTION = "data-processor"
 ROLE = "data-processor-role"
 INPUT_BUCKET = "data-processor-input"
@@ -23,6 +26,14 @@ TRUST = {
     "Version": "2012-10-17",
     "Statement": [{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}],
 }
+
+
+class EnforcingEmulator(Emulator):
+    """An emulator that checks IAM: functions run with their role's permissions, our key may do everything."""
+
+    def _environment(self) -> dict[str, str]:
+        keys = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": ACCESS_KEY}
+        return super()._environment() | keys | {"AUTH": "true"}
 
 
 class Clients(Protocol):
@@ -109,29 +120,16 @@ def _network(clients: Clients, region: str) -> Network:
     ec2.create_route(RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway)
     ec2.associate_route_table(RouteTableId=table, SubnetId=subnet_id)
     group = ec2.create_security_group(GroupName=FUNCTION, Description="of data-processor", VpcId=vpc_id)["GroupId"]
-    nacl = _nacl(ec2, vpc_id, subnet_id)
+    nacl = _nacl(ec2, vpc_id)
     tags = _tags()
     ec2.create_tags(Resources=[vpc_id, subnet_id, table, group, nacl], Tags=tags)
     return Network(vpc_id=vpc_id, subnet_id=subnet_id, group_id=group, route_table_id=table, nacl_id=nacl)
 
 
-def _nacl(ec2: Any, vpc_id: str, subnet_id: str) -> str:
-    """Its own network ACL: changing the VPC's default one would reach every other subnet."""
-    nacl = ec2.create_network_acl(VpcId=vpc_id)["NetworkAcl"]["NetworkAclId"]
-    for is_egress in (True, False):
-        ec2.create_network_acl_entry(
-            NetworkAclId=nacl,
-            RuleNumber=100,
-            Protocol="-1",
-            RuleAction="allow",
-            Egress=is_egress,
-            CidrBlock="0.0.0.0/0",
-        )
+def _nacl(ec2: Any, vpc_id: str) -> str:
+    """The VPC's default one. The VPC holds this one subnet, so nobody else is behind it."""
     found = ec2.describe_network_acls(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])["NetworkAcls"]
-    for association in (entry for acl in found for entry in acl["Associations"]):
-        if association["SubnetId"] == subnet_id:
-            ec2.replace_network_acl_association(AssociationId=association["NetworkAclAssociationId"], NetworkAclId=nacl)
-    return nacl
+    return next(acl["NetworkAclId"] for acl in found if acl["IsDefault"])
 
 
 def _function(clients: Clients, role_arn: str, topic_arn: str, network: Network | None) -> str:

@@ -89,7 +89,7 @@ def lambda_config(inspector: WorkloadInspector, name: str, *, now: datetime) -> 
     reserved = parts.read("reserved concurrency", lambda: inspector.reserved_concurrency(name))
     metrics = parts.read("metrics", lambda: _metrics(inspector, name, now=now))
     return LambdaConfigResponse.model_validate(
-        {key: value for key, value in function.items() if key not in FLATTENED}
+        {key: value for key, value in function.items() if key not in FLATTENED and value != ""}
         | _flattened(function)
         | {
             "ReservedConcurrentExecutions": reserved,

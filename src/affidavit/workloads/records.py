@@ -268,7 +268,8 @@ class LambdaConfigResponse(Answer):
     DeadLetterTarget: str | None = None
     VpcConfig: VpcMembership | None = Field(default=None, description="Null when the function is not in a VPC.")
     ReservedConcurrentExecutions: int | None = Field(
-        default=None, description="0: the function can never run. 1: one run at a time. Null: no reservation is set."
+        default=None,
+        description="0: the function can never run. 1: one run at a time. Null: none is set, or it is in `not_read`.",
     )
     AccountConcurrencyLimit: int | None = Field(
         default=None, description="Runs of all functions at once, account wide."

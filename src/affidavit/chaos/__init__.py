@@ -1,0 +1,1 @@
+"""Breaks the demo workload on purpose, and puts back exactly what was there."""

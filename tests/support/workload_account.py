@@ -1,0 +1,68 @@
+"""The seeded account on an emulator that enforces IAM, for tests that break it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from affidavit.adapters.aws.chaos import AwsFaultTarget
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.ports import SystemClock
+from affidavit.sandbox.account import EnforcingEmulator, SeededAccount, seed_account
+from affidavit.sandbox.resources import ACCESS_KEY, Account
+from affidavit.workloads.questions import Workloads
+
+REGION = "ca-central-1"
+ACCOUNT = "000000000000"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    account: Account
+    seeded: SeededAccount
+    environment: dict[str, str]
+
+    def client(self, service: str) -> Any:
+        return self.account.client(service)
+
+    def target(self) -> AwsFaultTarget:
+        """Through the environment, as production code finds its endpoint."""
+        return AwsFaultTarget(AwsClients(REGION))
+
+    def workloads(self) -> Workloads:
+        return Workloads(inspector=self.target(), clock=SystemClock(), functions=frozenset({self.seeded.function}))
+
+    def ask(self, tool: str) -> Any:
+        return self.workloads().answer(tool, {"lambda_name": self.seeded.function})
+
+    def invoke(self) -> Any:
+        return self.client("lambda").invoke(FunctionName=self.seeded.function, Payload=b"{}")
+
+
+@contextmanager
+def stage(folder: Path) -> Iterator[Stage]:
+    emulator = EnforcingEmulator(folder, region=REGION)
+    emulator.start()
+    try:
+        account = Account(url=emulator.url, region=REGION)
+        yield Stage(
+            account=account, seeded=seed_account(account, region=REGION), environment=_environment(emulator.url)
+        )
+    finally:
+        emulator.stop()
+
+
+def _environment(url: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    return kept | {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": ACCESS_KEY,
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_CONFIG_FILE": "/dev/null",
+        "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
