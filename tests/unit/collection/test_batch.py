@@ -94,6 +94,31 @@ def test_asking_again_starts_only_what_has_not_been_started(tmp_path: Path) -> N
     assert before.items() <= {node.instance_id: node.execution_id for node in again.nodes}.items()
 
 
+def test_a_node_that_was_started_is_not_asked_again_when_its_reservation_has_expired(tmp_path: Path) -> None:
+    fleet = Fleet(tmp_path, nodes(3))
+    ask(fleet, strategy="all")
+    fleet.clock.advance(hours=25)
+    assert ask(fleet, strategy="all").counts.working == 3
+    assert len(fleet.collector.regions) == 3
+
+
+def test_a_call_that_failed_late_does_not_hide_what_another_call_started(tmp_path: Path) -> None:
+    fleet = Fleet(tmp_path, nodes(1))
+    calls: list[int] = []
+
+    def another_call_is_quicker() -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            fleet.clock.advance(seconds=91)
+            ask(fleet, strategy="all")
+            raise UpstreamFailed("the connection broke")
+
+    fleet.collector.before_start = another_call_is_quicker
+    answer = ask(fleet, strategy="all")
+    assert (answer.counts.working, answer.counts.failed) == (1, 0)
+    assert answer.nodes[0].execution_id in fleet.collector.executions
+
+
 class Killed(BaseException):
     pass
 

@@ -1,6 +1,9 @@
 """A caller that dies between any two calls to the outside leaves nothing that a later caller cannot carry on."""
 
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from affidavit.collection.collect import collect
 from affidavit.collection.history import history
 from affidavit.collection.requests import CollectRequest, HistoryRequest
 from affidavit.errors import Conflict, InvariantBroken, UpstreamFailed
+from affidavit.ports import Item, Table, Update, Write
 
 CALLS = ("get", "write", "write_all", "query", "start", "region_of", "cluster_of")
 
@@ -93,6 +97,38 @@ def test_a_dead_holder_keeps_its_reservation_until_the_lease_ends(fleet: Fleet) 
         collect(CollectRequest(instance_id=NODE, idempotency_token="t"), fleet.desk)
     fleet.clock.advance(seconds=1)
     assert not collect(CollectRequest(instance_id=NODE, idempotency_token="t"), fleet.desk).idempotent
+
+
+class Together:
+    """A table whose first two updates wait for each other: both callers have read before either writes."""
+
+    def __init__(self, inner: Table) -> None:
+        self._inner, self._barrier, self._turns = inner, threading.Barrier(2), iter(range(2))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def write(self, write: Write) -> Item | None:
+        if isinstance(write, Update) and next(self._turns, None) is not None:
+            self._barrier.wait(10)
+        return self._inner.write(write)
+
+
+def test_of_two_callers_that_see_the_same_dead_holder_one_takes_over(fleet: Fleet) -> None:
+    def die() -> None:
+        raise Killed
+
+    fleet.collector.before_start = die
+    request = CollectRequest(instance_id=NODE, idempotency_token="t")
+    with pytest.raises(Killed):
+        collect(request, fleet.desk)
+    fleet.collector.before_start = lambda: time.sleep(0.05)
+    fleet.clock.advance(seconds=91)
+    desk = replace(fleet.desk, state=Together(fleet.table), pause=time.sleep)
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        answers = list(pool.map(lambda _: collect(request, desk), range(2)))
+    assert len({answer.execution_id for answer in answers}) == 1
+    assert len(fleet.collector.regions) == 1, "both asked SSM"
 
 
 def test_two_executions_for_one_client_token_are_never_passed_over_in_silence(fleet: Fleet) -> None:
