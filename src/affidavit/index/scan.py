@@ -23,7 +23,6 @@ MANY = 48
 
 _SLOT_MASK = (1 << SLOT_BITS) - 1
 _FEED = 10
-_RETURN = 13
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,16 +164,17 @@ class FileScan:
         judge = self._judge
         if slot not in judge.readers:
             return
-        if end > start and self._buffer[end - 1] == _RETURN:
-            end -= 1
-            if not judge.confirms(slot, self._buffer[start:end]):
+        text = bytes(memoryview(self._buffer)[start:end])
+        if text.endswith(b"\r"):
+            text, end = text[:-1], end - 1
+            if not judge.confirms(slot, text):
                 return
         if slot in judge.must_see:
-            judged = judge.slot_for(slot, self._buffer[start:end])
+            judged = judge.slot_for(slot, text)
             if judged is None:
                 return
             slot = judged
-        clock, stamp = stamp_of(self._buffer[start : min(end, start + PREFIX)])
+        clock, stamp = stamp_of(text[:PREFIX])
         self._hits.add((slot, self._lines + line + 1, self._at + start, self._at + end, clock, stamp))
 
 

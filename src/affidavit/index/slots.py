@@ -38,7 +38,7 @@ class Slot:
             case Says.EXPLAINED:
                 return ()
 
-    def confirms(self, line: bytes | bytearray) -> bool:
+    def confirms(self, line: bytes) -> bool:
         """RE2's word on the line without its line end: an engine that saw a carriage return may differ."""
         match self.says:
             case Says.CLEARED:
@@ -137,7 +137,7 @@ class Judge:
         self._doubts = {number: doubt for number, doubt in doubts.items() if doubt is not None}
         self.must_see = frozenset(self._doubts)
 
-    def slot_for(self, number: int, line: bytes | bytearray) -> int | None:
+    def slot_for(self, number: int, line: bytes) -> int | None:
         """The slot that the line counts for; None when it is not the rule's."""
         doubt = self._doubts[number]
         if doubt.readable is not None and component_of(line, self._role) not in doubt.readable:
@@ -148,7 +148,7 @@ class Judge:
             return doubt.explained[first]
         return number
 
-    def confirms(self, number: int, line: bytes | bytearray) -> bool:
+    def confirms(self, number: int, line: bytes) -> bool:
         return self._table[number].confirms(line)
 
 

@@ -25,20 +25,22 @@ class Clock(IntEnum):
 
 
 Stamp = tuple[Clock, int]
-Line = bytes | bytearray
+Line = bytes
 NO_STAMP: Stamp = (Clock.NONE, 0)
 
 _MONTHS = {name: number for number, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
 
 _ISO = rb"(\d{4}-\d\d-\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ?(Z|UTC|[+-]\d\d:?\d\d))?"
-_KLOG = rb"[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6})"
 _AT_START = re.compile(_ISO)
-_PLAIN_ISO = re.compile(rb"(\d{4}-\d\d-\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{6})\d*Z")
-_KLOG_AT_START = re.compile(_KLOG)
 _SYSLOG = re.compile(rb"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
 _CTIME = re.compile(rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})\]")
 _SINCE_BOOT = re.compile(rb"(?:<\d+>)?\[ *(\d{1,9})\.(\d{6})\]")
-_INNER = re.compile(rb"(?:" + _KLOG + rb"|time=\"?" + _ISO + rb")")
+_INNER = re.compile(rb"time=\"?" + _ISO)
+_KLOG_LEVELS = frozenset((b"I", b"W", b"E", b"F"))
+_SECONDS = {b"%02d" % number: number * SECOND for number in range(100)}
+_ISO_MINUTE = re.compile(rb"(\d{4}-\d\d-\d\d)T(\d\d):(\d\d):")
+_SYSLOG_MINUTE = re.compile(rb"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):")
+_KLOG_MINUTE = re.compile(rb"(\d\d)(\d\d) (\d\d):(\d\d):")
 _FIELD = re.compile(rb"(?:\"(?:ts|time|timestamp|@timestamp)\": ?\"|\b(?:time|ts)=\"?)" + _ISO)
 _EPOCH_FIELD = re.compile(rb"\"(?:ts|time|timestamp)\": ?(\d{10})(?:\.(\d{1,9}))?[,}]")
 _WINDOWS = re.compile(rb"\"?(\d{1,2})/(\d{1,2})/(\d{4}) (\d{1,2}):(\d\d):(\d\d) ([AP]M)")
@@ -63,12 +65,11 @@ def absolute_of(line: bytes) -> int | None:
 
 
 def _leading_digit(line: Line) -> Stamp:
-    if (found := _PLAIN_ISO.match(line)) is not None:
-        # The form of container logs, which most lines of a bundle have: no zone but Z, digits behind the second.
-        date, hour, minute, second, fraction = found.groups()
-        midnight = _midnight_of(date)
-        time = (int(hour) * 3600 + int(minute) * 60 + int(second)) * SECOND + int(fraction)
-        return NO_STAMP if midnight is None else (Clock.ABSOLUTE, midnight + time)
+    # The form of container logs, which most lines of a bundle have: a nanosecond, and no zone but Z.
+    if line[19:20] == b"." and line[29:30] == b"Z" and line[26:29].isdigit():
+        minute, second = _iso_minute(line[:17]), _SECONDS.get(line[17:19])
+        if minute is not None and second is not None and line[20:26].isdigit():
+            return Clock.ABSOLUTE, minute + second + int(line[20:26])
     if (found := _AT_START.match(line)) is not None:
         return _iso(found.groups())
     if (found := _WINDOWS.match(line)) is not None:
@@ -87,22 +88,36 @@ def _bracketed(line: Line) -> Stamp:
 
 
 def _leading_letter(line: Line) -> Stamp:
+    minute, second = _syslog_minute(line[:13]), _SECONDS.get(line[13:15])
+    if minute is not None and second is not None and line[15:16] == b" ":
+        return _inner(line, 15) or (Clock.YEARLESS, minute + second)
     if (found := _SYSLOG.match(line)) is not None:
         return _inner(line, found.end()) or _yearless(_MONTHS.get(found[1], 0), int(found[2]), *found.group(3, 4, 5, 6))
-    if (found := _KLOG_AT_START.match(line)) is not None:
-        return _yearless(int(found[1]), int(found[2]), *found.group(3, 4, 5, 6))
-    return _field(line)
+    return _klog(line, 0) or _field(line)
 
 
 def _inner(line: Line, after: int) -> Stamp | None:
     """The daemon's own stamp right after `program[pid]: `."""
     tag_end = line.find(b": ", after, after + 120)
-    found = _INNER.match(line, tag_end + 2) if tag_end >= 0 else None
-    if found is None:
+    if tag_end < 0:
         return None
-    groups = found.groups()
-    stamp = _iso(groups[6:]) if groups[0] is None else _yearless(int(groups[0]), int(groups[1]), *groups[2:6])
+    if (stamp := _klog(line, tag_end + 2)) is not None:
+        return stamp
+    found = _INNER.match(line, tag_end + 2)
+    stamp = _iso(found.groups()) if found is not None else NO_STAMP
     return None if stamp == NO_STAMP else stamp
+
+
+def _klog(line: Line, at: int) -> Stamp | None:
+    """`E0115 10:25:03.123456` and the like."""
+    if line[at : at + 1] not in _KLOG_LEVELS:
+        return None
+    minute, second = _klog_minute(line[at + 1 : at + 12]), _SECONDS.get(line[at + 12 : at + 14])
+    fraction = line[at + 15 : at + 21]
+    is_whole = line[at + 14 : at + 15] == b"." and len(fraction) == 6 and fraction.isdigit()
+    if minute is None or second is None or not is_whole:
+        return None
+    return Clock.YEARLESS, minute + second + int(fraction)
 
 
 def _field(line: Line) -> Stamp:
@@ -130,6 +145,33 @@ def _windows(found: re.Match[bytes]) -> Stamp:
     if midnight is None:
         return NO_STAMP
     return Clock.ABSOLUTE, midnight + (hour * 3600 + int(found[5]) * 60 + int(found[6])) * SECOND
+
+
+@lru_cache(maxsize=4096)
+def _iso_minute(text: bytes) -> int | None:
+    """Lines come in the order of time, so the minutes of one are mostly those of the last."""
+    if (found := _ISO_MINUTE.fullmatch(text)) is None or (midnight := _midnight_of(found[1])) is None:
+        return None
+    return midnight + _time_of_day(found[2], found[3], b"0")
+
+
+@lru_cache(maxsize=4096)
+def _syslog_minute(text: bytes) -> int | None:
+    if (found := _SYSLOG_MINUTE.fullmatch(text)) is None:
+        return None
+    return _yearless_minute(_MONTHS.get(found[1], 0), int(found[2]), found[3], found[4])
+
+
+@lru_cache(maxsize=4096)
+def _klog_minute(text: bytes) -> int | None:
+    if (found := _KLOG_MINUTE.fullmatch(text)) is None:
+        return None
+    return _yearless_minute(int(found[1]), int(found[2]), found[3], found[4])
+
+
+def _yearless_minute(month: int, day: int, hour: bytes, minute: bytes) -> int | None:
+    clock, stamp = _yearless(month, day, hour, minute, b"0", None)
+    return stamp if clock is Clock.YEARLESS else None
 
 
 def _yearless(month: int, day: int, hour: bytes, minute: bytes, second: bytes, fraction: bytes | None) -> Stamp:
