@@ -12,6 +12,7 @@ class Options:
     encoding: Options.Encoding
     log_errors: bool
     max_mem: int
+    never_nl: bool
 
 class Match:
     def start(self) -> int: ...

@@ -1,0 +1,138 @@
+"""A search pattern from a caller: what RE2 takes, and nothing that could run long.
+
+RE2 on the bytes of one line, without its line end, decides what matches. Hyperscan scans many lines at once where it
+can be trusted to find the same ones.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import re2
+
+from affidavit.errors import InputRefused
+from affidavit.rules.patterns import Wordings, block_form, byte_options
+
+# Of memory for the compiled form; a query that needs more is no query a person wrote.
+_MOST_MEMORY = 8 << 20
+_HINT = "patterns are RE2, matched on one line: no backreferences, no look-around; (?i) in front ignores case"
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|.", re.DOTALL)
+_UNSUPPORTED = (
+    (re.compile(r"\(\?(?:[=!]|<[=!])"), "look-around cannot be matched in linear time"),
+    (re.compile(r"\(\?P=|\\k[<{']|\\g[<{\d]"), "backreferences cannot be matched in linear time"),
+    (re.compile(r"\(\?[a-zA-Z]*-[a-zA-Z]*m"), "the flag m cannot be switched off: ^ and $ are the ends of the line"),
+)
+
+
+class Query:
+    """`database` is None when only RE2 can be asked."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        pattern = _bytes_pattern(text)
+        _refuse_unsupported(text)
+        self._line = _compiled(text, pattern, is_block=False)
+        self._block = _compiled(text, _lines_form(pattern), is_block=True)
+        self.database = _database(pattern)
+        # Where lines end in a carriage return, `$` stands before it: only RE2 on the bare line is asked there.
+        self.sees_line_ends = bool({"$", r"\z"} & set(_TOKEN.findall(pattern)))
+
+    def matches(self, line: bytes) -> bool:
+        return self._line.search(line) is not None
+
+    def next_match(self, block: bytes, at: int) -> int | None:
+        """A byte inside the next line at or after `at` that may match, or the line feed that ends it."""
+        found = self._block.search(block, at)
+        return None if found is None else found.start()
+
+
+@lru_cache(maxsize=256)
+def compile_query(text: str) -> Query:
+    """Raises InputRefused saying why a pattern cannot be used."""
+    return Query(text)
+
+
+def _refuse_unsupported(text: str) -> None:
+    for shape, why in _UNSUPPORTED:
+        if shape.search(text):
+            raise InputRefused(f"query {_shown(text)}: {why}", hint=_HINT)
+    for token in _TOKEN.findall(text):
+        if re.fullmatch(r"\\[1-9]", token):
+            raise InputRefused(f"query {_shown(text)}: backreferences cannot be matched in linear time", hint=_HINT)
+        if token == r"\n":
+            raise InputRefused(f"query {_shown(text)}: \\n never matches, a query sees one line", hint=_HINT)
+
+
+def _bytes_pattern(text: str) -> str:
+    """Other characters than ASCII as the bytes they are stored as."""
+    return "".join(token if token.isascii() else _encoded(text, token) for token in _TOKEN.findall(text))
+
+
+def _encoded(text: str, token: str) -> str:
+    if len(token) > 1:
+        raise InputRefused(
+            f"query {_shown(text)}: {token} holds a character that is stored as several bytes",
+            hint="write (?:é|è) instead of [éè]",
+        )
+    try:
+        # Ignoring case would treat each byte as a letter of Latin-1.
+        return "(?-i:" + "".join(f"\\x{byte:02x}" for byte in token.encode()) + ")"
+    except UnicodeEncodeError as error:
+        raise InputRefused("query holds half a character", hint="send it as UTF-8") from error
+
+
+def _lines_form(pattern: str) -> str:
+    """For many lines at once."""
+    replaced = {r"\z": "$", r"\A": "^"}
+    tokens: list[str] = _TOKEN.findall(pattern)
+    return "(?m:" + "".join(replaced.get(token, token) for token in tokens) + ")"
+
+
+def _compiled(text: str, pattern: str, *, is_block: bool) -> Any:
+    options = byte_options()
+    options.max_mem = _MOST_MEMORY
+    options.never_nl = is_block
+    try:
+        return re2.compile(pattern.encode("ascii"), options)
+    except re2.error as error:
+        detail: object = error.args[0] if error.args else error
+        said = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
+        raise InputRefused(f"query {_shown(text)}: {said}", hint=_HINT) from error
+
+
+def _database(pattern: str) -> Any:
+    """None where Hyperscan is missing, refuses the pattern, or would not mean the same by it."""
+    # Of bytes that are no ASCII, RE2 ignores the case of Latin-1 and Hyperscan does not.
+    if re.search(r"\(\?[a-z]*i", pattern) and r"\x" in pattern:
+        return None
+    try:
+        import hyperscan
+    except ImportError:
+        return None
+    if _may_be_empty(pattern):
+        return None
+    try:
+        Wordings([pattern])
+        database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+        flags = [hyperscan.HS_FLAG_MULTILINE]
+        database.compile(expressions=[_plain_ends(pattern)], ids=[0], elements=1, flags=flags)
+    except (InputRefused, hyperscan.HyperscanError):
+        return None
+    return database
+
+
+def _may_be_empty(pattern: str) -> bool:
+    """Whether a match may be a mere place between bytes, which the engine reports on the line before."""
+    bare = "".join(token for token in _TOKEN.findall(pattern) if token not in ("^", "$", r"\b", r"\B"))
+    try:
+        return re2.compile(bare.encode("ascii"), byte_options()).search(b"") is not None
+    except re2.error:
+        return True
+
+
+def _plain_ends(pattern: str) -> bytes:
+    return block_form(pattern).replace(r"\r?$", "$").encode()
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 80 else f"{text[:80]}…")

@@ -1,0 +1,296 @@
+"""Find the lines of files on which a query matches: all of them counted, the first ones located.
+
+Files are taken in ranges of whole lines by two threads; both engines work outside the interpreter's lock.
+"""
+
+import mmap
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affidavit.nodes.queries import Query
+
+RANGE = 8 << 20
+# A line longer than this cannot be handed to the engine in one piece.
+LONGEST_LINE = 1 << 30
+# Above this many matches in a range, finding all line ends at once is cheaper than one match at a time.
+_MANY = 4000
+# More matches than one in so many bytes, and telling about each costs more than asking RE2 line by line.
+_FLOOD = 24
+# Vectorscan 5.4.12 misses some matches that reach the last byte of its input (`b+$`, `(a|bk)b*[ab]`): it is shown a
+# little more than is asked of it.
+_BEYOND = 64
+_FEED, _RETURN = 10, 13
+
+Span = tuple[int, int]
+
+
+@dataclass(kw_only=True)
+class FileMatches:
+    """`spans` are the first matching lines, without their line ends. `failure` says why it was not searched."""
+
+    count: int = 0
+    spans: list[Span] = field(default_factory=list[Span])
+    failure: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Range:
+    file: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Located:
+    count: int
+    spans: list[Span]
+
+    def and_then(self, other: "_Located", most: int) -> "_Located":
+        return _Located(count=self.count + other.count, spans=[*self.spans, *other.spans][:most])
+
+
+def scan_files(query: Query, locations: Sequence[Path], most: int, *, threads: int | None = None) -> list[FileMatches]:
+    """One result for each file, in order. `most` is how many lines of each are located."""
+    found = [FileMatches() for _ in locations]
+    with _Open(locations, found) as opened:
+        crew = _Crew(query, opened, most)
+        crew.run(threads or min(2, os.cpu_count() or 1))
+        for place, located in sorted(crew.located.items()):
+            matches = found[place[0]]
+            matches.count += located.count
+            matches.spans.extend(located.spans[: most - len(matches.spans)])
+    for matches, failure in zip(found, crew.failures, strict=True):
+        matches.failure = matches.failure or failure
+    return found
+
+
+class _Open:
+    """The bytes of all files; an empty one has none."""
+
+    def __init__(self, locations: Sequence[Path], found: Sequence[FileMatches]) -> None:
+        self.buffers: list[mmap.mmap | None] = [_mapped(path, found[at]) for at, path in enumerate(locations)]
+
+    def __enter__(self) -> "_Open":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for buffer in self.buffers:
+            if buffer is not None:
+                buffer.close()
+
+    def ranges(self) -> list[_Range]:
+        """The largest files first, so that no thread is left alone with one at the end."""
+        sizes = [(len(buffer), at) for at, buffer in enumerate(self.buffers) if buffer is not None]
+        return [
+            _Range(file=at, start=start, end=min(start + RANGE, size))
+            for size, at in sorted(sizes, reverse=True)
+            for start in range(0, size, RANGE)
+        ]
+
+
+def _mapped(path: Path, matches: FileMatches) -> mmap.mmap | None:
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                return None
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        matches.failure = error.strerror or type(error).__name__
+        return None
+
+
+class _Crew:
+    def __init__(self, query: Query, opened: _Open, most: int) -> None:
+        self._query = query
+        self._opened = opened
+        self._most = most
+        self._tasks: Iterator[_Range] = iter(opened.ranges())
+        self._lock = threading.Lock()
+        self._is_flooded = query.database is None
+        self._error: BaseException | None = None
+        self.located: dict[tuple[int, int], _Located] = {}
+        self.failures = [""] * len(opened.buffers)
+
+    def run(self, threads: int) -> None:
+        others = [threading.Thread(target=self._work, daemon=True) for _ in range(threads - 1)]
+        for other in others:
+            other.start()
+        self._work()
+        for other in others:
+            other.join()
+        if self._error is not None:
+            raise self._error
+
+    def _work(self) -> None:
+        try:
+            scratch = _scratch_of(self._query)
+            while self._error is None and (task := self._next()) is not None:
+                self._do(task, scratch)
+        except BaseException as error:  # noqa: BLE001  # the door of the thread: `run` raises it again
+            self._error = error
+
+    def _next(self) -> _Range | None:
+        with self._lock:
+            return next(self._tasks, None)
+
+    def _do(self, task: _Range, scratch: Any) -> None:
+        buffer = self._opened.buffers[task.file]
+        if buffer is None:
+            return
+        start, end = _whole_lines(buffer, task)
+        if end - start > LONGEST_LINE:
+            self.failures[task.file] = f"a line is longer than {LONGEST_LINE >> 30} GiB"
+        elif start < end:
+            located = self._locate(buffer, start, end, scratch)
+            if located.count:
+                self.located[task.file, task.start] = located
+
+    def _locate(self, buffer: mmap.mmap, start: int, end: int, scratch: Any) -> _Located:
+        if self._query.sees_line_ends and _has_returns(buffer, start, end):
+            return _every_line(self._query, buffer, start, end, self._most)
+        if not self._is_flooded:
+            # At the very end of its input the engine misses matches, so the last line of a file is RE2's.
+            last = buffer.rfind(b"\n", start, end - 1) + 1 or start if end == len(buffer) else end
+            hits = _hyperscanned(self._query, buffer, start, last, scratch)
+            if hits is not None:
+                found = _lines_of(self._query, buffer, start, last, hits, self._most)
+                return (
+                    found if last == end else found.and_then(_every_line(self._query, buffer, last, end, 1), self._most)
+                )
+            self._is_flooded = True
+        return _line_by_line(self._query, buffer, start, end, self._most)
+
+
+def _has_returns(buffer: mmap.mmap, start: int, end: int) -> bool:
+    return buffer.find(b"\r\n", start, end) >= 0 or buffer[end - 1] == _RETURN
+
+
+def _whole_lines(buffer: mmap.mmap, task: _Range) -> Span:
+    """The lines that begin in the range."""
+    start = 0 if task.start == 0 else _behind_line_end(buffer, task.start - 1)
+    return start, max(start, _behind_line_end(buffer, task.end - 1))
+
+
+def _behind_line_end(buffer: mmap.mmap, at: int) -> int:
+    feed = buffer.find(b"\n", at)
+    return len(buffer) if feed < 0 else feed + 1
+
+
+def _scratch_of(query: Query) -> Any:
+    if query.database is None:
+        return None
+    import hyperscan
+
+    return hyperscan.Scratch(query.database)
+
+
+class _Hits(list[int]):
+    most: int = 0
+
+
+def _collect(_id: int, _start: int, end: int, _flags: int, hits: _Hits) -> bool | None:
+    hits.append(end - 1)
+    return True if len(hits) > hits.most else None
+
+
+def _hyperscanned(query: Query, buffer: mmap.mmap, start: int, end: int, scratch: Any) -> list[int] | None:
+    """A byte inside each matching line, ascending, with repeats; None when there are too many to be worth it."""
+    import hyperscan
+
+    hits = _Hits()
+    hits.most = (end - start) // _FLOOD + 1000
+    with memoryview(buffer) as whole, whole[start : end + _BEYOND] as view:
+        try:
+            query.database.scan(view, match_event_handler=_collect, context=hits, scratch=scratch)
+        except hyperscan.ScanTerminated:
+            return None
+    while hits and hits[-1] >= end - start:
+        hits.pop()
+    return hits
+
+
+def _lines_of(query: Query, buffer: mmap.mmap, start: int, end: int, hits: list[int], most: int) -> _Located:
+    if len(hits) > _MANY:
+        return _lines_of_many(query, buffer, start, end, hits, most)
+    spans: list[Span] = []
+    count, line_end = 0, -1
+    for hit in hits:
+        at = start + hit
+        if at <= line_end:
+            continue
+        begin = buffer.rfind(b"\n", start, at) + 1 or start
+        line_end = buffer.find(b"\n", at, end)
+        line_end = end if line_end < 0 else line_end
+        if (span := _confirmed(query, buffer, begin, line_end)) is not None:
+            count += 1
+            if len(spans) < most:
+                spans.append(span)
+    return _Located(count=count, spans=spans)
+
+
+def _confirmed(query: Query, buffer: mmap.mmap, begin: int, end: int) -> Span | None:
+    """A carriage return is part of the line end; the engine has seen it as part of the line."""
+    if end > begin and buffer[end - 1] == _RETURN:
+        return (begin, end - 1) if query.matches(buffer[begin : end - 1]) else None
+    return begin, end
+
+
+def _lines_of_many(query: Query, buffer: mmap.mmap, start: int, end: int, hits: list[int], most: int) -> _Located:
+    bytes_: NDArray[np.uint8] = np.frombuffer(buffer, dtype=np.uint8, count=end - start, offset=start)
+    feeds = np.flatnonzero(bytes_ == _FEED)
+    # A hit may be the line feed itself, which belongs to the line it ends.
+    numbers = np.unique(np.searchsorted(feeds, np.array(hits, dtype=np.int64)))
+    bounds = np.concatenate(([-1], feeds, [end - start]))
+    begins, ends = bounds[numbers] + 1, bounds[numbers + 1]
+    returns = np.flatnonzero((ends > begins) & (bytes_[np.maximum(ends - 1, 0)] == _RETURN))
+    is_match = np.ones(len(numbers), dtype=np.bool_)
+    for row in returns.tolist():
+        ends[row] -= 1
+        is_match[row] = query.matches(bytes_[begins[row] : ends[row]].tobytes())
+    rows = np.flatnonzero(is_match)
+    listed = rows[:most]
+    spans = list(zip((begins[listed] + start).tolist(), (ends[listed] + start).tolist(), strict=True))
+    # The map cannot be closed while arrays look at it.
+    del bytes_
+    return _Located(count=len(rows), spans=spans)
+
+
+def _line_by_line(query: Query, buffer: mmap.mmap, start: int, end: int, most: int) -> _Located:
+    block = buffer[start:end]
+    spans: list[Span] = []
+    count = at = 0
+    # A match of nothing may stand behind the last byte: on the last line, unless a line feed ends that.
+    last = len(block) - block.endswith(b"\n")
+    while at < len(block) and (hit := query.next_match(block, at)) is not None and hit <= last:
+        begin = block.rfind(b"\n", 0, hit) + 1
+        feed = block.find(b"\n", hit)
+        feed = len(block) if feed < 0 else feed
+        line_end = feed - (feed > begin and block[feed - 1] == _RETURN)
+        if line_end == feed or query.matches(block[begin:line_end]):
+            count += 1
+            if len(spans) < most:
+                spans.append((start + begin, start + line_end))
+        at = feed + 1
+    return _Located(count=count, spans=spans)
+
+
+def _every_line(query: Query, buffer: mmap.mmap, start: int, end: int, most: int) -> _Located:
+    spans: list[Span] = []
+    count, at = 0, start
+    while at < end:
+        feed = buffer.find(b"\n", at, end)
+        feed = end if feed < 0 else feed
+        line_end = feed - (feed > at and buffer[feed - 1] == _RETURN)
+        if query.matches(buffer[at:line_end]):
+            count += 1
+            if len(spans) < most:
+                spans.append((at, line_end))
+        at = feed + 1
+    return _Located(count=count, spans=spans)
