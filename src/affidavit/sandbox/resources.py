@@ -11,8 +11,8 @@ TOPIC = "affidavit-alerts"
 STATE = "affidavit-state"
 INCIDENT_STATE = "incident-state"
 INCIDENT_CONTEXT = "incident-context"
-# Accepted by the emulator, worth nothing elsewhere.
-ACCESS_KEY = "sandbox"
+# The key that the emulator knows (it checks presigned links); worth nothing elsewhere.
+ACCESS_KEY = "test"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
