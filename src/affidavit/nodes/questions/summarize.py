@@ -1,0 +1,98 @@
+"""`summarize`: a report of findings that were retrieved before, each re-read from the stored bytes."""
+
+from collections.abc import Sequence
+
+from affidavit.errors import EvidenceUnavailable, InputRefused
+from affidavit.evidence.confidence import confidence
+from affidavit.evidence.finding import Finding
+from affidavit.knowledge import Knowledge
+from affidavit.nodes.answers.finding import EvidenceRecord
+from affidavit.nodes.answers.summarize import Recommendation, SummarizeAnswer, SummarizedFinding, SummarizeRequest
+from affidavit.nodes.answers.wire import ConfidenceRecord, CoverageReport
+from affidavit.nodes.baselines import annotated, baselines
+from affidavit.nodes.cited import Citable, citable, coverage_of, recheck
+from affidavit.nodes.library import Library
+
+CAVEAT = (
+    "Made only of the findings that were asked for, each re-read from the stored bundle just now. That a line is there "
+    "does not prove what caused it, and nothing is said about what was not asked for."
+)
+
+
+def summarize(library: Library, request: SummarizeRequest) -> SummarizeAnswer:
+    ids = list(dict.fromkeys(request.finding_ids))
+    if not ids:
+        raise InputRefused(
+            "no finding_ids were given, and a summary is made of nothing else",
+            hint="call errors or search first, then pass the ids of what matters",
+        )
+    known = citable(library, request.instance_id, ids, index_id=request.index_id, search_id=request.search_id)
+    findings = _resolved(known, ids)
+    _refuse_stale(known, findings)
+    if request.cluster_context is not None:
+        findings = annotated(findings, baselines(library.state, request.cluster_context))
+    ordered = sorted(findings, key=lambda finding: (finding.severity.rank, finding.finding_id))
+    return _answer(request, known, ordered, library.knowledge)
+
+
+def _resolved(known: Citable, ids: Sequence[str]) -> list[Finding]:
+    unknown = [each for each in ids if each not in known.findings]
+    if unknown:
+        raise InputRefused(
+            f"index {known.shelf.index.index_id} has no {', '.join(map(ascii, unknown))}",
+            hint=f"there are {known.known}; S- ids need the search_id of their search, which is kept for 24 hours",
+        )
+    return [known.findings[each] for each in ids]
+
+
+def _refuse_stale(known: Citable, findings: Sequence[Finding]) -> None:
+    checks = [(finding, recheck(finding.evidence, known.shelf)) for finding in findings]
+    stale = [f"{finding.finding_id}: {'; '.join(done.problems)}" for finding, done in checks if not done.holds]
+    if stale:
+        raise EvidenceUnavailable(
+            f"cited evidence does not re-read from the stored bytes: {' | '.join(stale)}",
+            hint="nothing was summarized. Call validate to see what changed; leave these ids out, or collect again",
+        )
+
+
+def _answer(
+    request: SummarizeRequest, known: Citable, findings: Sequence[Finding], knowledge: Knowledge
+) -> SummarizeAnswer:
+    index = known.shelf.index
+    return SummarizeAnswer(
+        index_id=index.index_id,
+        finding_ids_requested=request.finding_ids,
+        finding_ids_resolved=[finding.finding_id for finding in findings],
+        findings=[_summarized(finding) for finding in findings],
+        affected_components=sorted({finding.component for finding in findings}),
+        recommendations=recommendations(findings, knowledge) if request.include_recommendations else [],
+        # How far the summary can be trusted rests on what the whole index saw, not on the few lines re-read now.
+        confidence=ConfidenceRecord.of(confidence(index.coverage, findings, index.gaps)),
+        caveat=CAVEAT,
+        coverage_report=CoverageReport.of(coverage_of([finding.evidence for finding in findings])),
+    )
+
+
+def _summarized(finding: Finding) -> SummarizedFinding:
+    notes = (finding.severity_note, finding.detail, finding.baseline_note)
+    return SummarizedFinding(
+        id=finding.finding_id,
+        severity=finding.severity,
+        pattern=finding.pattern,
+        count=finding.count,
+        description=finding.description,
+        evidence=EvidenceRecord.of(finding.evidence),
+        is_baseline=bool(finding.is_baseline),
+        note=" ".join(note for note in notes if note),
+    )
+
+
+def recommendations(findings: Sequence[Finding], knowledge: Knowledge) -> list[Recommendation]:
+    """First steps that the rules name, the worst finding's first, each once with all findings it rests on."""
+    steps: dict[str, list[str]] = {}
+    known = {rule.id: rule for rule in knowledge.rules}
+    for finding in findings:
+        rule = known.get(finding.rule)
+        for step in rule.first_steps if rule is not None else ():
+            steps.setdefault(step, []).append(finding.finding_id)
+    return [Recommendation(text=text, finding_ids=ids) for text, ids in steps.items()]
