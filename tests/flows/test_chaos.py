@@ -3,6 +3,8 @@
 import json
 import multiprocessing
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,10 @@ from tests.support.chaos_child import act
 from tests.support.workload_account import ACCOUNT, Stage, stage
 
 from affidavit.adapters.local.table import SqliteTable
-from affidavit.chaos.experiments import Fault, inject, restore, saved_experiments
+from affidavit.chaos.choices import Fault, NetworkMethod, RevokeTarget
+from affidavit.chaos.experiments import inject, restore, saved_experiments
 from affidavit.chaos.guard import TAG
-from affidavit.chaos.plans import NetworkMethod, RevokeTarget, plan_network, plan_revoke, plan_throttle
+from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.errors import Conflict, InputRefused, NotFound
 from affidavit.ports import SystemClock, Table
 
@@ -215,3 +218,46 @@ def _kill_and_heal(here: Stage, file: Path, action: str, fault: str, number: int
     for experiment in saved_experiments(here.target(), table, function=FUNCTION):
         restore(here.target(), table, function=FUNCTION, fault=experiment.fault)
     assert saved_experiments(here.target(), table, function=FUNCTION) == []
+
+
+def command(here: Stage, data: Path, *words: str, accounts: str = ACCOUNT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "affidavit", "chaos", *words],
+        env={**here.environment, "AFFIDAVIT_DATA": str(data), "CHAOS_ACCOUNTS": accounts},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_command_breaks_says_so_and_puts_back(here: Stage, tmp_path: Path) -> None:
+    before = everything(here)
+    revoked = command(here, tmp_path, "iam", "revoke", "--target", "both")
+    assert revoked.returncode == 0, revoked.stderr
+    assert "inline policy s3-read of role data-processor-role removed" in revoked.stdout
+    shown = command(here, tmp_path, "status")
+    assert "inline policy cloudwatch-write of role data-processor-role removed: in force" in shown.stdout
+    again = command(here, tmp_path, "iam", "revoke", "--target", "s3")
+    assert (again.returncode, everything(here) != before) == (2, True)
+    restored = command(here, tmp_path, "restore")
+    assert restored.returncode == 0, restored.stderr
+    assert everything(here) == before
+    assert "nothing to restore" in command(here, tmp_path, "restore").stdout
+
+
+def test_the_command_refuses_without_a_list_of_accounts_and_changes_nothing(here: Stage, tmp_path: Path) -> None:
+    before = everything(here)
+    refused = command(here, tmp_path, "throttle", accounts="")
+    assert refused.returncode == 2
+    assert "CHAOS_ACCOUNTS" in refused.stderr
+    assert everything(here) == before
+
+
+def test_a_dry_run_only_says_what_would_change(here: Stage, tmp_path: Path) -> None:
+    before = everything(here)
+    said = command(here, tmp_path, "network", "--method", "nacl", "--dry-run")
+    assert said.returncode == 0, said.stderr
+    assert "would be: deny 99 put in front of network ACL" in said.stdout
+    assert everything(here) == before
+    assert "no experiment on data-processor is open" in command(here, tmp_path, "status").stdout

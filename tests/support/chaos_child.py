@@ -9,8 +9,9 @@ from typing import Any
 from affidavit.adapters.aws.chaos import AwsFaultTarget
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.local.table import SqliteTable
-from affidavit.chaos.experiments import Fault, inject, restore
-from affidavit.chaos.plans import NetworkMethod, RevokeTarget, plan_network, plan_revoke, plan_throttle
+from affidavit.chaos.choices import Fault, NetworkMethod, RevokeTarget
+from affidavit.chaos.experiments import inject, restore
+from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.ports import SystemClock
 from tests.support.workload_account import ACCOUNT, REGION
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,11 @@ class Stage:
         return self.account.client(service)
 
     def target(self) -> AwsFaultTarget:
-        """Through the environment, as production code finds its endpoint."""
+        """Through the environment, as production code finds its endpoint. One for all: making clients takes seconds."""
+        return self._target
+
+    @cached_property
+    def _target(self) -> AwsFaultTarget:
         return AwsFaultTarget(AwsClients(REGION))
 
     def workloads(self) -> Workloads:

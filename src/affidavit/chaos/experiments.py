@@ -5,20 +5,14 @@ A saved experiment also bars a second one of its kind: it would save the broken 
 
 from collections.abc import Sequence
 from datetime import datetime
-from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from affidavit.chaos.changes import Change
+from affidavit.chaos.choices import Fault
 from affidavit.chaos.guard import check_allowed
 from affidavit.errors import Conflict, InvariantBroken, NotFound, UpstreamFailed
 from affidavit.ports import Absent, Clock, ConditionFailed, Delete, FaultTarget, Item, Key, Put, Table
-
-
-class Fault(StrEnum):
-    IAM = "iam"
-    THROTTLE = "throttle"
-    NETWORK = "network"
 
 
 class Experiment(BaseModel):

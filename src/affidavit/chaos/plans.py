@@ -1,7 +1,5 @@
 """Which changes make a fault, worked out from what is there now. Planning reads; it changes nothing."""
 
-from enum import StrEnum
-
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from affidavit.chaos.changes import (
@@ -15,25 +13,11 @@ from affidavit.chaos.changes import (
     egress_numbers,
     egress_of,
 )
+from affidavit.chaos.choices import NetworkMethod, RevokeTarget
 from affidavit.errors import InputRefused
 from affidavit.ports import FaultTarget, Item
 
 Statement = dict[str, JsonValue]
-
-
-class RevokeTarget(StrEnum):
-    S3 = "s3"
-    CLOUDWATCH = "cloudwatch"
-    BOTH = "both"
-
-    @property
-    def services(self) -> tuple[str, ...]:
-        return ("s3", "cloudwatch") if self is RevokeTarget.BOTH else (self.value,)
-
-
-class NetworkMethod(StrEnum):
-    EGRESS = "egress"
-    NACL = "nacl"
 
 
 class _Vpc(BaseModel):

@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from affidavit.errors import AffidavitError, EvidenceUnavailable, InputRefused
+from affidavit.errors import AffidavitError, Conflict, EvidenceUnavailable, InputRefused, NotFound, UpstreamFailed
 
 
 class Exit(IntEnum):
@@ -20,9 +20,9 @@ EXIT_CODES = """Exit codes: 0 done · 1 --fail-on was reached, or evidence does 
 
 def exit_code_of(error: AffidavitError) -> Exit:
     match error:
-        case InputRefused():
+        case InputRefused() | NotFound() | Conflict():
             return Exit.REFUSED
-        case EvidenceUnavailable():
+        case EvidenceUnavailable() | UpstreamFailed():
             return Exit.UNAVAILABLE
         case _:
             return Exit.BROKEN

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from affidavit.entrypoints.cli import chaos as chaos_command
 from affidavit.entrypoints.cli import rules as rules_command
 from affidavit.entrypoints.cli.exits import EXIT_CODES, Exit, exit_code_of
 from affidavit.errors import AffidavitError
@@ -23,6 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(rules_command.app)
+app.add_typer(chaos_command.app)
 
 
 class Interrupted(BaseException):
