@@ -237,6 +237,6 @@ def a_bench(
         clock=clock,
         diagnostician=lambda: scripted,
         max_tokens=MAX_TOKENS,
-        degraded=(lambda: Degraded(tools=tools, conclude=by_rules)) if has_tools else None,
+        degraded=(lambda _: Degraded(tools=tools, conclude=by_rules)) if has_tools else None,
     )
     return Bench(supervisor=supervisor, scripted=scripted, clock=clock, lines=lines, objects=objects, tools=tools)

@@ -54,9 +54,10 @@ class IncidentStates:
         return [state_of(item) for item in items if item.get("sk") == "state"]
 
     def listed(self, day: datetime, *, limit: int) -> list[State]:
-        """The incidents that began on this day (UTC), newest first."""
+        """The incidents that were received on this day (UTC), newest first."""
         entries = self._table.query(_day(day), newest_first=True, limit=limit)
-        states = (self.get_state(IncidentId(str(entry["incident_id"]))) for entry in entries)
+        ids = dict.fromkeys(IncidentId(str(entry["incident_id"])) for entry in entries)
+        states = (self.get_state(incident_id) for incident_id in ids)
         return [state for state in states if state is not None]
 
     # --- taking ------------------------------------------------------------------------------------------------------
@@ -204,8 +205,9 @@ class IncidentStates:
             ) from error
 
     def _note_day(self, incident: Incident) -> None:
-        """Lets incidents be listed without a scan. Written first: an entry whose incident is missing is harmless."""
-        at = incident.occurred_at
+        """Lets incidents be listed without a scan. Written first: an entry too many, or without its incident, is
+        harmless, an incident that no list shows is not."""
+        at = self._clock.now()
         entry: dict[str, JsonValue] = {
             "pk": _day(at),
             "sk": f"{at.isoformat()}#{incident.incident_id}",

@@ -61,7 +61,7 @@ class Supervisor:
     clock: Clock
     diagnostician: Callable[[], Diagnostician]
     max_tokens: int
-    degraded: Callable[[], Degraded] | None = None
+    degraded: Callable[[Incident], Degraded] | None = None
     source: ByteSource | None = None
 
     # --- deciding ----------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class Supervisor:
         elif result.error is not None:
             self._fail_to_run(lease, result.error.category, str(result.error), [write])
         else:
-            reason = "; ".join((REASONS.get(result.outcome, "no diagnosis"), *result.gaps[:3]))
+            reason = _reason(result)
             self.states.transition_state(
                 lease, Status.INVESTIGATING, Status.FAILED, reason=reason, together_with=[write]
             )
@@ -206,7 +206,7 @@ class Supervisor:
         """The facts and what rules can prove of them; only verified conclusions are kept."""
         if self.degraded is None:
             return None, result
-        degraded = self.degraded()
+        degraded = self.degraded(lease.incident)
         latest = lease.deadline - STORING_TIME
         evidence = gather_context(
             lease.incident, degraded.tools, ledger, may_ask=lambda: self.clock.now() < latest, token_budget=TOKEN_BUDGET
@@ -230,3 +230,8 @@ class Supervisor:
             )
         except AffidavitError as second:
             self.telemetry.log("transition_failed", incident_id=lease.incident_id, message=str(second))
+
+
+def _reason(result: AgentResult) -> str:
+    stated = REASONS.get(result.outcome, "no diagnosis")
+    return "; ".join((stated, *result.gaps[:3])) if result.outcome is Outcome.UNVERIFIED else stated

@@ -8,16 +8,22 @@ from affidavit.verification.entry import Entry
 
 
 def proven_confidence(diagnosis: Diagnosis, entries: Sequence[Entry]) -> Confidence:
-    """The rule of `evidence.confidence`, with tool answers in place of files. Call it on a diagnosis that holds."""
-    broken = [problem for entry in entries for problem in _missing(entry)]
-    whole = sum(1 for entry in entries if not _missing(entry))
-    coverage = 100 * whole / len(entries) if entries else 0.0
-    gaps = tuple(dict.fromkeys((*diagnosis.gaps, *broken)))
-    level = _starting_level(coverage, bool(diagnosis.evidence))
-    if gaps:
+    """The rule of `evidence.confidence`, with tool answers in place of files. Call it on a diagnosis that holds.
+
+    Failed answers already decide the starting level; any other gap lowers it by one.
+    """
+    failed = [problem for entry in entries for problem in _failure(entry)]
+    other_gaps = (*diagnosis.gaps, *(part for entry in entries for part in _unread(entry)))
+    answered = len(entries) - len(failed)
+    level = _starting_level(100 * answered / len(entries) if entries else 0.0, bool(diagnosis.evidence))
+    if other_gaps:
         level = {Level.HIGH: Level.MEDIUM}.get(level, Level.LOW)
     counted = f"{len(diagnosis.evidence)} piece{'' if len(diagnosis.evidence) == 1 else 's'} of evidence verified"
-    return Confidence(level=level, basis=f"{whole} of {len(entries)} tool answers are whole, {counted}", gaps=gaps)
+    return Confidence(
+        level=level,
+        basis=f"{answered} of {len(entries)} tool calls were answered, {counted}",
+        gaps=tuple(dict.fromkeys((*other_gaps, *failed))),
+    )
 
 
 def _starting_level(coverage: float, has_evidence: bool) -> Level:
@@ -26,12 +32,15 @@ def _starting_level(coverage: float, has_evidence: bool) -> Level:
     return Level.MEDIUM if coverage >= PARTLY_COVERED or has_evidence else Level.LOW
 
 
-def _missing(entry: Entry) -> list[str]:
-    if not isinstance(entry.answer, Mapping):
+def _failure(entry: Entry) -> list[str]:
+    answer = entry.answer
+    failed = isinstance(answer, Mapping) and answer.get("error")
+    return [f"{entry.tool} reported an error: {failed}"] if failed else []
+
+
+def _unread(entry: Entry) -> list[str]:
+    parts = entry.answer.get("not_read") if isinstance(entry.answer, Mapping) else None
+    if not isinstance(parts, Sequence) or isinstance(parts, str):
         return []
-    found = [f"{entry.tool} reported an error: {entry.answer['error']}"] if entry.answer.get("error") else []
-    parts = entry.answer.get("not_read")
-    for part in parts if isinstance(parts, Sequence) and not isinstance(parts, str) else ():
-        if isinstance(part, Mapping):
-            found.append(f"{entry.tool} could not read {part.get('what')}: {part.get('why')}")
-    return found
+    known = [part for part in parts if isinstance(part, Mapping)]
+    return [f"{entry.tool} could not read {part.get('what')}: {part.get('why')}" for part in known]

@@ -182,7 +182,7 @@ def test_the_confidence_of_a_stored_diagnosis_is_computed_not_stated(bench: Benc
     context = bench.contexts.get_context(ID)
     assert context is not None
     assert context.diagnosis is not None
-    assert context.diagnosis.confidence.basis == "2 of 2 tool answers are whole, 1 piece of evidence verified"
+    assert context.diagnosis.confidence.basis == "2 of 2 tool calls were answered, 1 piece of evidence verified"
     assert context.diagnosis.confidence.level == "medium", "a gap is named, so it cannot be high"
 
 

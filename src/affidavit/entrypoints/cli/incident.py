@@ -1,0 +1,106 @@
+"""`affidavit incident`: hand over an alert, see what became of it."""
+
+from typing import Annotated
+
+import typer
+
+INCIDENT_EXITS = """Exit codes: 0 there is a verified diagnosis, or the list was printed · 1 it ended without one, or is
+not finished · 2 the input was refused, or there is no such incident · 3 AWS, the stores or the evidence could not be
+reached · 4 an error of Affidavit's own · 130 interrupted"""
+
+app = typer.Typer(
+    name="incident",
+    help="From an alert to a diagnosis that can be checked: hand one over, list, show, watch, run again.",
+    epilog=INCIDENT_EXITS,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+IncidentArgument = Annotated[str, typer.Argument(metavar="INCIDENT", help="An incident's id, as `list` shows it.")]
+Json = Annotated[bool, typer.Option("--json", help="Everything, as JSON.")]
+NoColor = Annotated[bool, typer.Option("--no-color", help="Plain text (also: the NO_COLOR variable).")]
+Minutes = Annotated[int, typer.Option(min=2, max=60, help="How long the investigation may take.")]
+Offline = Annotated[
+    bool, typer.Option("--offline", help="Ask no chat model: rules alone conclude (as CHAT_PROVIDER=offline).")
+]
+Scenario = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Investigate a made-up account instead of AWS: a built-in scenario's name, or a YAML file.",
+    ),
+]
+
+
+@app.command(epilog=INCIDENT_EXITS)
+def submit(
+    alert: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ALERT",
+            help="A JSON file with an alert (SNS event, CloudWatch alarm, EventBridge event, failure report); - reads "
+            "standard input. Not needed with --scenario, which brings its own.",
+        ),
+    ] = None,
+    scenario: Scenario = None,
+    offline: Offline = False,
+    minutes: Minutes = 5,
+    as_json: Json = False,
+    no_color: NoColor = False,
+) -> None:
+    """Hand over an alert, wait for the diagnosis and print it.
+
+    State lies in AFFIDAVIT_DATA, or in AWS when LOGS_BUCKET is set. The same alert twice is one incident.
+    """
+    from affidavit.entrypoints.cli.incident_commands import Submission, run_submit
+
+    wish = Submission(alert=alert, scenario=scenario, is_offline=offline, minutes=minutes)
+    raise typer.Exit(run_submit(wish, as_json=as_json, no_color=no_color))
+
+
+@app.command("list", epilog=INCIDENT_EXITS)
+def list_incidents(
+    days: Annotated[int, typer.Option(min=1, max=30, help="How many days back.")] = 7,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 50,
+    as_json: Json = False,
+    no_color: NoColor = False,
+) -> None:
+    """The latest incidents, newest first, with their state and cause."""
+    from affidavit.entrypoints.cli.incident_commands import run_list
+
+    raise typer.Exit(run_list(days=days, limit=limit, as_json=as_json, no_color=no_color))
+
+
+@app.command(epilog=INCIDENT_EXITS)
+def show(incident: IncidentArgument, as_json: Json = False, no_color: NoColor = False) -> None:
+    """Cause, evidence with quotes and where they stand, plan, and what stayed unknown."""
+    from affidavit.entrypoints.cli.incident_commands import run_show
+
+    raise typer.Exit(run_show(incident, as_json=as_json, no_color=no_color))
+
+
+@app.command(epilog=INCIDENT_EXITS)
+def watch(
+    incident: IncidentArgument,
+    minutes: Annotated[int, typer.Option(min=1, max=60, help="Give up watching after so long.")] = 15,
+    no_color: NoColor = False,
+) -> None:
+    """Follow an incident until it ends, then show it."""
+    from affidavit.entrypoints.cli.incident_commands import run_watch
+
+    raise typer.Exit(run_watch(incident, minutes=minutes, no_color=no_color))
+
+
+@app.command(epilog=INCIDENT_EXITS)
+def redrive(
+    incident: IncidentArgument,
+    scenario: Scenario = None,
+    offline: Offline = False,
+    minutes: Minutes = 5,
+    no_color: NoColor = False,
+) -> None:
+    """Run an incident again that ended without a diagnosis, whether or not its next attempt is due."""
+    from affidavit.entrypoints.cli.incident_commands import Submission, run_redrive
+
+    wish = Submission(alert=None, scenario=scenario, is_offline=offline, minutes=minutes)
+    raise typer.Exit(run_redrive(incident, wish, no_color=no_color))

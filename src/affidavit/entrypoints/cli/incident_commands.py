@@ -1,0 +1,179 @@
+"""What the commands of `affidavit incident` do."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from affidavit.bootstrap import App, build_app
+from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.incident_text import print_incident, print_list, told_as_json
+from affidavit.entrypoints.report.screen import make_console
+from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.errors import InputRefused
+from affidavit.incidents.incident import Incident, IncidentId
+from affidavit.incidents.intake import BadRecord, NotAFault, Notice, notices_of, read_alert
+from affidavit.incidents.state import State, Status, not_known
+from affidavit.incidents.supervisor import Supervisor
+from affidavit.incidents.telemetry import to_nowhere
+from affidavit.settings import Settings
+
+if TYPE_CHECKING:
+    from affidavit.agent.toolbox import Toolbox
+    from affidavit.evaluation.workload_scenarios import WorkloadScenario
+
+LOOK_SECONDS = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    alert: str | None
+    scenario: str | None
+    is_offline: bool
+    minutes: int
+
+
+def run_submit(wish: Submission, *, as_json: bool, no_color: bool) -> Exit:
+    scenario = _scenario(wish.scenario) if wish.scenario is not None else None
+    supervisor = _supervisor(wish, scenario)
+    exits = [_submit_one(incident, supervisor, wish.minutes) for incident in _incidents(wish, scenario, supervisor)]
+    return max((_present(one, supervisor, as_json=as_json, no_color=no_color) for one in exits), default=Exit.DONE)
+
+
+def run_redrive(name: str, wish: Submission, *, no_color: bool) -> Exit:
+    scenario = _scenario(wish.scenario) if wish.scenario is not None else None
+    supervisor = _supervisor(wish, scenario)
+    supervisor.redrive(IncidentId(name), remaining=timedelta(minutes=wish.minutes))
+    return _present(IncidentId(name), supervisor, as_json=False, no_color=no_color)
+
+
+def run_list(*, days: int, limit: int, as_json: bool, no_color: bool) -> Exit:
+    supervisor = _reader()
+    today = supervisor.clock.now()
+    by_day = (supervisor.states.listed(today - timedelta(days=back), limit=limit + 1) for back in range(days))
+    found = list(islice(chain.from_iterable(by_day), limit + 1))
+    shown = [(state, supervisor.contexts.get_context(state.incident.incident_id)) for state in found[:limit]]
+    if as_json:
+        print(json.dumps([told_as_json(state, context) for state, context in shown], indent=2))
+    else:
+        print_list(shown, make_console(no_color=no_color), days=days, is_cut=len(found) > limit)
+    return Exit.DONE
+
+
+def run_show(name: str, *, as_json: bool, no_color: bool) -> Exit:
+    return _present(IncidentId(name), _reader(), as_json=as_json, no_color=no_color)
+
+
+def run_watch(name: str, *, minutes: int, no_color: bool) -> Exit:
+    supervisor, until = _reader(), time.monotonic() + minutes * 60
+    console, told = make_console(no_color=no_color, to_errors=True), ""
+    state = _state(IncidentId(name), supervisor)
+    while _is_moving(state) and time.monotonic() < until:
+        line = f"{state.status}, attempt {state.attempts}, last sign of life {state.updated_at:%H:%M:%S} UTC"
+        if line != told:
+            console.print(line)
+            told = line
+        time.sleep(LOOK_SECONDS)
+        state = _state(IncidentId(name), supervisor)
+    return _present(IncidentId(name), supervisor, as_json=False, no_color=no_color)
+
+
+def _is_moving(state: State) -> bool:
+    return state.status.is_open or state.next_attempt_at is not None
+
+
+def _submit_one(incident: Incident, supervisor: Supervisor, minutes: int) -> IncidentId:
+    incident = supervisor.joined(incident)
+    supervisor.receive(incident, remaining=timedelta(minutes=minutes))
+    return incident.incident_id
+
+
+def _present(incident_id: IncidentId, supervisor: Supervisor, *, as_json: bool, no_color: bool) -> Exit:
+    state, context = _state(incident_id, supervisor), supervisor.contexts.get_context(incident_id)
+    if as_json:
+        print(json.dumps(told_as_json(state, context), indent=2))
+    else:
+        print_incident(state, context, make_console(no_color=no_color))
+    return Exit.DONE if state.status is Status.DIAGNOSED else Exit.FOUND
+
+
+def _state(incident_id: IncidentId, supervisor: Supervisor) -> State:
+    state = supervisor.states.get_state(incident_id)
+    if state is None:
+        raise not_known(incident_id)
+    return state
+
+
+# --- what is handed over ---------------------------------------------------------------------------------------------
+
+
+def _incidents(wish: Submission, scenario: "WorkloadScenario | None", supervisor: Supervisor) -> list[Incident]:
+    if wish.alert is None and scenario is None:
+        raise InputRefused("there is no alert", hint="give a JSON file, - for standard input, or --scenario NAME")
+    event = scenario.event() if wish.alert is None and scenario is not None else _read(str(wish.alert))
+    return [_fault(notice) for notice in _notices(event, supervisor)]
+
+
+def _notices(event: Any, supervisor: Supervisor) -> list[Notice]:
+    now = supervisor.clock.now()
+    if isinstance(event, dict) and "Records" in event:
+        return notices_of(event, now=now)  # pyright: ignore[reportUnknownArgumentType] any JSON object
+    return [read_alert(event, now=now)]
+
+
+def _fault(notice: Notice) -> Incident:
+    match notice:
+        case BadRecord():
+            raise InputRefused(f"the alert cannot be read: {notice.problem}", hint="see `affidavit incident submit -h`")
+        case NotAFault():
+            raise InputRefused(f"this reports no fault: {notice.why}", hint="only an alarm that fired is an incident")
+        case Incident():
+            return notice
+
+
+def _read(name: str) -> Any:
+    try:
+        return json.loads(sys.stdin.read() if name == "-" else Path(name).read_text())
+    except OSError as error:
+        raise InputRefused(f"{name} cannot be read: {error.strerror}", hint="give a JSON file with an alert") from error
+    except ValueError as error:
+        raise InputRefused(f"{name} is not JSON: {error}", hint="give the alert as its sender wrote it") from error
+
+
+def _scenario(name: str) -> "WorkloadScenario":
+    from affidavit.evaluation.workload_scenarios import SCENARIOS, load_workload_scenario
+
+    path = Path(name) if name.endswith((".yaml", ".yml")) else SCENARIOS / f"{name}.yaml"
+    if not path.is_file():
+        known = ", ".join(sorted(one.stem for one in SCENARIOS.glob("*.yaml") if not one.name.startswith("base")))
+        raise InputRefused(f"there is no scenario {name}", hint=f"there are {known}")
+    return load_workload_scenario(path)
+
+
+# --- who works -------------------------------------------------------------------------------------------------------
+
+
+def _supervisor(wish: Submission, scenario: "WorkloadScenario | None") -> Supervisor:
+    settings = Settings.from_environment()
+    if wish.is_offline or (scenario is not None and not settings.chat_model_id):
+        settings = settings.model_copy(update={"chat_provider": "offline"})
+    app: App = build_app(settings)
+    return build_supervisor(app, emit=to_nowhere, toolbox=_tools_of(scenario) if scenario is not None else None)
+
+
+def _tools_of(scenario: "WorkloadScenario") -> "Callable[[], Toolbox]":
+    def toolbox() -> "Toolbox":
+        from affidavit.agent.toolbox import DirectToolProvider
+
+        return lambda _: DirectToolProvider(scenario.workloads())
+
+    return toolbox
+
+
+def _reader() -> Supervisor:
+    return build_supervisor(build_app(Settings.from_environment()), emit=to_nowhere)

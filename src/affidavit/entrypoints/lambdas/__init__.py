@@ -1,0 +1,1 @@
+"""AWS Lambda functions, each named by its event: parse, call, answer."""

@@ -1,0 +1,40 @@
+"""An alert arrived: SNS, a CloudWatch alarm, or EventBridge."""
+
+import json
+from datetime import timedelta
+from functools import cache
+from typing import Any, Protocol
+
+from affidavit.bootstrap import App, build_app
+from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.incidents.delivery import Delivered, deliver
+from affidavit.incidents.incident import IncidentId
+from affidavit.incidents.supervisor import Supervisor
+from affidavit.incidents.telemetry import to_stdout
+from affidavit.settings import Settings
+
+
+class LambdaContext(Protocol):
+    def get_remaining_time_in_millis(self) -> int: ...
+
+
+@cache
+def application() -> tuple[App, Supervisor]:
+    # On the first event, so that importing needs no AWS account.
+    app = build_app(Settings.from_environment())
+    return app, build_supervisor(app, emit=to_stdout)
+
+
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Raises when an incident could not be handled, so that the event source tries again."""
+    app, supervisor = application()
+    remaining = timedelta(milliseconds=context.get_remaining_time_in_millis())
+    if "redrive" in event:
+        outcome = supervisor.redrive(IncidentId(str(event["redrive"])), remaining=remaining)
+        return _answer([Delivered(incident_id=IncidentId(str(event["redrive"])), outcome=outcome)])
+    return _answer(deliver(event, supervisor, app.objects, remaining=remaining))
+
+
+def _answer(delivered: list[Delivered]) -> dict[str, Any]:
+    body = [{"incident_id": one.incident_id, "outcome": str(one.outcome)} for one in delivered]
+    return {"statusCode": 200, "body": json.dumps(body)}

@@ -1,0 +1,14 @@
+"""Every five minutes: close what died, run what is due."""
+
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+
+from affidavit.entrypoints.lambdas.on_incident import LambdaContext, application
+from affidavit.incidents.watchdog import tick
+
+
+def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    app, supervisor = application()
+    until = app.clock.now() + timedelta(milliseconds=context.get_remaining_time_in_millis())
+    return asdict(tick(supervisor, until=until))
