@@ -1,5 +1,6 @@
 """What the tools work on, and calling them: a library of bundles, a desk for collections, a view of workloads."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pydantic import BaseModel
@@ -14,20 +15,32 @@ from affidavit.workloads.questions import Workloads
 
 
 @dataclass(frozen=True, kw_only=True)
+class Shelves:
+    """`folder` is there in local mode: what lies in it is taken in before a question is answered."""
+
+    library: Library
+    folder: BundleFolder | None = None
+
+    def ready(self) -> Library:
+        if self.folder is not None:
+            self.folder.take_in()
+        return self.library
+
+
+@dataclass(frozen=True, kw_only=True)
 class Services:
+    """`shelves` is asked by the first question about a node: reading the rules takes longer than starting up may."""
+
     state: Table
     clock: Clock
-    library: Library
+    shelves: Callable[[], Shelves]
     desk: Desk | None = None
     workloads: Workloads | None = None
-    folder: BundleFolder | None = None
 
     def answer(self, tool: Tool, request: BaseModel) -> BaseModel:
         match tool.toolset:
             case Toolset.NODES:
-                if self.folder is not None:
-                    self.folder.take_in()
-                return tool.function()(self.library, request)
+                return tool.function()(self.shelves().ready(), request)
             case Toolset.COLLECTION:
                 return tool.function()(request, self._desk())
             case Toolset.LAMBDA:

@@ -1,6 +1,8 @@
 """Settings and options → calls that can be served."""
 
+import threading
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from affidavit.bootstrap import App, build_app
@@ -8,7 +10,7 @@ from affidavit.collection.desk import Desk
 from affidavit.entrypoints.mcp.calls import Calls
 from affidavit.entrypoints.mcp.catalog import tools_of
 from affidavit.entrypoints.mcp.folder import KEPT_IN, BundleFolder
-from affidavit.entrypoints.mcp.services import Services
+from affidavit.entrypoints.mcp.services import Services, Shelves
 from affidavit.entrypoints.mcp.tool import Toolset
 from affidavit.errors import InputRefused
 from affidavit.knowledge import load_knowledge
@@ -16,6 +18,7 @@ from affidavit.nodes.awaited import AwaitedBundles
 from affidavit.nodes.library import Library
 from affidavit.redaction.redact import Redactor
 from affidavit.settings import Settings
+from affidavit.workloads.questions import Workloads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,21 +70,25 @@ def _no_lambda(app: App) -> str:
 
 
 def _services(app: App, wish: Wish) -> Services:
-    library = Library(
-        objects=app.objects,
-        state=app.state,
-        clock=app.clock,
-        knowledge=load_knowledge(),
-        directory=app.directory,
-    )
-    return Services(
-        state=app.state,
-        clock=app.clock,
-        library=library,
-        folder=BundleFolder(path=wish.bundles, library=library) if wish.bundles is not None else None,
-        desk=_desk(app),
-        workloads=_workloads(app),
-    )
+    lock = threading.Lock()
+
+    @cache
+    def shelves() -> Shelves:
+        library = Library(
+            objects=app.objects,
+            state=app.state,
+            clock=app.clock,
+            knowledge=load_knowledge(),
+            directory=app.directory,
+        )
+        folder = BundleFolder(path=wish.bundles, library=library) if wish.bundles is not None else None
+        return Shelves(library=library, folder=folder)
+
+    def once() -> Shelves:
+        with lock:
+            return shelves()
+
+    return Services(state=app.state, clock=app.clock, shelves=once, desk=_desk(app), workloads=_workloads(app))
 
 
 def _desk(app: App) -> Desk | None:
@@ -99,8 +106,15 @@ def _desk(app: App) -> Desk | None:
     )
 
 
-def _workloads(app: App) -> None:
-    return None
+def _workloads(app: App) -> Workloads | None:
+    if app.settings.is_local:
+        return None
+    # Here, not above: a laptop without AWS needs no boto3.
+    from affidavit.adapters.aws.clients import AwsClients
+    from affidavit.adapters.aws.workloads import AwsWorkloadInspector
+
+    inspector = AwsWorkloadInspector(AwsClients(app.settings.region))
+    return Workloads(inspector=inspector, clock=app.clock, functions=None)
 
 
 def _redactor(settings: Settings) -> Redactor:

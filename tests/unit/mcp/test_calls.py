@@ -1,0 +1,164 @@
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field
+from tests.support.mcp_server import calls_over
+
+from affidavit.entrypoints.mcp.calls import Calls, Outcome
+from affidavit.entrypoints.mcp.envelope import canonical_hash
+from affidavit.entrypoints.mcp.tool import Tool, Toolset
+from affidavit.errors import (
+    Conflict,
+    EvidenceUnavailable,
+    InputRefused,
+    InvariantBroken,
+    NotFound,
+    Throttled,
+    UpstreamFailed,
+)
+from affidavit.redaction.redact import Redactor
+
+KEY = "AKIAIOSFODNN7EXAMPLE"
+raised: list[Exception] = []
+
+
+class Question(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    count: int = Field(ge=0)
+    text: str = ""
+
+
+class Reply(BaseModel):
+    text: str
+    sha256: str = "ab" * 32
+
+
+def ask(_library: object, request: Question) -> Reply:
+    for error in raised:
+        raise error
+    return Reply(text=request.text)
+
+
+TOOL = Tool(
+    name="ask",
+    toolset=Toolset.NODES,
+    title="Ask",
+    description="",
+    request=Question,
+    answer=Reply,
+    place=f"{__name__}:ask",
+)
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Calls:
+    raised.clear()
+    return calls_over(tmp_path, tools=[TOOL], allows_debug=True)
+
+
+def failing(calls: Calls, error: Exception) -> Outcome:
+    raised.append(error)
+    return calls.call(TOOL, {"count": 1})
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (InputRefused("x is wrong", hint="give y"), 400),
+        (NotFound("x is wrong", hint="give y"), 404),
+        (Conflict("x is wrong", hint="give y"), 409),
+        (EvidenceUnavailable("x is wrong", hint="give y"), 424),
+        (UpstreamFailed("x is wrong", hint="give y"), 424),
+        (Throttled("x is wrong", hint="give y"), 429),
+    ],
+)
+def test_an_error_of_ours_leaves_with_its_status_message_and_hint(calls: Calls, error: Exception, status: int) -> None:
+    outcome = failing(calls, error)
+    assert outcome.is_error
+    assert outcome.content == {"success": False, "statusCode": status, "error": "x is wrong", "hint": "give y"}
+
+
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("s3cret detail"), InvariantBroken("s3cret detail"), RecursionError()]
+)
+def test_what_nobody_foresaw_leaves_as_a_log_id_only(
+    calls: Calls, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        content = failing(calls, error).content
+    text = json.dumps(content)
+    assert "s3cret" not in text and "Traceback" not in text and ".py" not in text
+    assert content["statusCode"] == 424
+    (record,) = caplog.records
+    assert record.getMessage().split()[-1] in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [({}, "count"), ({"count": -1}, "count"), ({"count": "many"}, "count"), ({"count": 1, "else": 2}, "else")],
+)
+def test_bad_arguments_are_a_400_that_names_the_field(calls: Calls, arguments: dict[str, object], field: str) -> None:
+    outcome = calls.call(TOOL, arguments)
+    assert outcome.content["statusCode"] == 400
+    assert f"{field}: " in outcome.content["error"]
+
+
+def test_a_refused_value_is_not_repeated(calls: Calls) -> None:
+    assert "hunter2" not in json.dumps(calls.call(TOOL, {"count": "hunter2"}).content)
+
+
+def test_secrets_leave_neither_in_answers_nor_in_errors(calls: Calls) -> None:
+    answer = calls.call(TOOL, {"count": 1, "text": f"key {KEY}"}).content
+    assert answer["text"] == "key [REDACTED:aws_access_key]"
+    assert answer["redacted"] == {"aws_access_key": 1}
+    assert KEY not in json.dumps(failing(calls, NotFound(f"no object {KEY}")).content)
+
+
+def test_debug_is_there_only_when_the_request_asks(calls: Calls) -> None:
+    assert "_debug" not in calls.call(TOOL, {"count": 1}).content
+    debug = calls.call(TOOL, {"count": 1, "debug": True}).content["_debug"]
+    assert calls.call(TOOL, {"count": 1}, wants_debug=True).content["_debug"]["output_hash"] == debug["output_hash"]
+    assert set(debug) == {"tool", "input_hash", "output_hash", "latency_ms", "schema_version", "deterministic"}
+
+
+def test_debug_is_an_unknown_argument_where_the_server_does_not_allow_it(tmp_path: Path) -> None:
+    calls = calls_over(tmp_path, tools=[TOOL])
+    assert calls.call(TOOL, {"count": 1, "debug": True}).content["statusCode"] == 400
+    assert "_debug" not in calls.call(TOOL, {"count": 1}, wants_debug=True).content
+
+
+def test_hashes_tell_questions_apart_and_know_the_same_one_again(calls: Calls) -> None:
+    def hashes(**arguments: object) -> tuple[str, str]:
+        debug = calls.call(TOOL, {**arguments, "debug": True}).content["_debug"]
+        return debug["input_hash"], debug["output_hash"]
+
+    assert hashes(count=1) == hashes(count=1, text="")
+    assert hashes(count=1)[0] != hashes(count=2)[0]
+    assert hashes(count=1)[1] == hashes(count=2)[1]
+    assert hashes(count=1, text="a")[1] != hashes(count=1)[1]
+
+
+def test_a_hash_ignores_the_order_of_keys_and_what_changes_by_itself() -> None:
+    assert canonical_hash({"a": 1, "b": [{"url": "x", "c": 2}]}) == canonical_hash(
+        {"b": [{"c": 2, "url": "y"}], "a": 1}
+    )
+    assert canonical_hash({"a": [1, 2]}) != canonical_hash({"a": [2, 1]})
+
+
+def test_a_caller_without_the_scope_reads_but_does_not_act(tmp_path: Path) -> None:
+    acting = Tool(**{**TOOL.__dict__, "acts": True})
+    calls = calls_over(tmp_path, tools=[acting])
+    assert calls.call(acting, {"count": 1}, may_act=False).content["statusCode"] == 403
+    assert not calls.call(TOOL, {"count": 1}, may_act=False).is_error
+
+
+def test_a_redactor_that_breaks_lets_nothing_out(tmp_path: Path) -> None:
+    class Broken(Redactor):
+        def redact(self, text: str) -> object:
+            raise RuntimeError("broken")
+
+    outcome = calls_over(tmp_path, tools=[TOOL], redactor=Broken()).call(TOOL, {"count": 1, "text": "the text"})
+    assert outcome.is_error and "the text" not in json.dumps(outcome.content)
