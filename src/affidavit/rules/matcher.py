@@ -4,13 +4,18 @@ Hyperscan where it is installed, else RE2: same lines, same order. Blocks end at
 file, so no match is cut; the engine keeps no state between blocks.
 """
 
+import time
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any, Protocol
 
 from affidavit.errors import InputRefused, InvariantBroken
+from affidavit.rules.engines import engine_name, keep_engine, load_engine
 from affidavit.rules.patterns import block_form, byte_options
 
 SLOT_BITS = 16
+# Seconds of building from which an engine is kept for the next run.
+WORTH_KEEPING = 0.05
 _SLOT_MASK = (1 << SLOT_BITS) - 1
 
 
@@ -37,23 +42,34 @@ def compile_matcher(patterns: Sequence[tuple[int, str]], *, engine: str = "auto"
 
 class HyperscanMatcher:
     def __init__(self, patterns: Sequence[tuple[int, str]]) -> None:
-        import hyperscan
-
-        self._database: Any = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        try:
-            self._database.compile(
-                expressions=[block_form(pattern).encode() for _, pattern in patterns],
-                ids=[slot for slot, _ in patterns],
-                elements=len(patterns),
-                flags=hyperscan.HS_FLAG_MULTILINE,
-            )
-        except hyperscan.HyperscanError as error:
-            raise InputRefused(f"the patterns do not compile: {error}", hint="simplify the pattern") from error
+        expressions = [block_form(pattern).encode() for _, pattern in patterns]
+        ids = [slot for slot, _ in patterns]
+        name = engine_name(expressions, ids, version=version("hyperscan"))
+        self._database: Any = load_engine(name) or _built_and_kept(name, expressions, ids)
 
     def scan(self, block: bytes | bytearray | memoryview) -> list[int]:
         hits: list[int] = []
         self._database.scan(block, match_event_handler=_collect, context=hits)
         return hits
+
+
+def _built_and_kept(name: str, expressions: list[bytes], ids: list[int]) -> Any:
+    started = time.monotonic()
+    database = _built(expressions, ids)
+    if time.monotonic() - started >= WORTH_KEEPING:
+        keep_engine(name, database)
+    return database
+
+
+def _built(expressions: list[bytes], ids: list[int]) -> Any:
+    import hyperscan
+
+    database: Any = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    try:
+        database.compile(expressions=expressions, ids=ids, elements=len(expressions), flags=hyperscan.HS_FLAG_MULTILINE)
+    except hyperscan.HyperscanError as error:
+        raise InputRefused(f"the patterns do not compile: {error}", hint="simplify the pattern") from error
+    return database
 
 
 def _collect(slot: int, _start: int, end: int, _flags: int, hits: list[int]) -> None:

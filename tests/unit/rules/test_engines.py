@@ -1,0 +1,64 @@
+"""A kept engine finds what a built one finds, and a bad cache is only a slower start."""
+
+from pathlib import Path
+
+import pytest
+
+from affidavit.rules.engines import KEPT
+from affidavit.rules.matcher import HyperscanMatcher, compile_matcher
+
+BLOCK = b"one fish\ntwo birds\nred fish\n"
+PATTERNS = [(1, "fish"), (2, r"^two \w+")]
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("affidavit.rules.matcher.WORTH_KEEPING", 0.0)
+    return tmp_path / "affidavit" / "engines"
+
+
+def test_a_kept_engine_finds_what_a_built_one_finds(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = compile_matcher(PATTERNS).scan(BLOCK)
+    assert len(list(cache.iterdir())) == 1
+    monkeypatch.setattr("affidavit.rules.matcher._built", _never)
+    assert compile_matcher(PATTERNS).scan(BLOCK) == built != []
+
+
+@pytest.mark.parametrize("damage", [b"", b"nonsense", b"\0" * 4096])
+def test_a_damaged_cache_is_built_anew(cache: Path, damage: bytes) -> None:
+    expected = compile_matcher(PATTERNS).scan(BLOCK)
+    (kept,) = cache.iterdir()
+    good = kept.read_bytes()
+    kept.write_bytes(damage or good[:-1])
+    assert compile_matcher(PATTERNS).scan(BLOCK) == expected
+    assert len(kept.read_bytes()) == len(good)
+
+
+def test_an_engine_of_other_patterns_is_never_taken(cache: Path) -> None:
+    compile_matcher(PATTERNS)
+    assert compile_matcher([(1, "birds")]).scan(BLOCK) != compile_matcher(PATTERNS).scan(BLOCK)
+
+
+def test_a_folder_that_others_can_write_to_is_not_used(cache: Path) -> None:
+    cache.mkdir(parents=True)
+    cache.chmod(0o777)
+    assert compile_matcher(PATTERNS).scan(BLOCK)
+    assert list(cache.iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("not a folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocker))
+    assert compile_matcher(PATTERNS).scan(BLOCK)
+
+
+def test_only_the_newest_engines_are_kept(cache: Path) -> None:
+    for number in range(KEPT + 3):
+        compile_matcher([(1, f"pattern {number}")])
+    assert len(list(cache.iterdir())) == KEPT
+
+
+def _never(*_arguments: object) -> HyperscanMatcher:
+    raise AssertionError("the engine was built although it was kept")
