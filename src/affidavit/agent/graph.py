@@ -69,6 +69,8 @@ class Work:
     ledger: Ledger
     functions: frozenset[str]
     max_tokens: int
+    alert: str = ""
+    """What the alert said: hearsay, like log text."""
     source: ByteSource | None = None
     patience: Patience = field(default_factory=Patience)
 
@@ -143,7 +145,13 @@ class _Steps:
     async def submit(self, state: AgentState) -> dict[str, Any]:
         first, *others = cast("AIMessage", state["messages"][-1]).tool_calls
         surplus = [failed(str(call["id"]), SUBMIT, "one submission at a time") for call in others]
-        judged = judge(first["args"], self._work.ledger.entries, self._work.functions, self._work.source)
+        judged = judge(
+            first["args"],
+            self._work.ledger.entries,
+            self._work.functions,
+            alert=self._work.alert,
+            source=self._work.source,
+        )
         if judged.diagnosis is not None:
             accepted = ToolMessage("accepted", tool_call_id=str(first["id"]), name=SUBMIT)
             return {"messages": [accepted, *surplus], "diagnosis": judged.diagnosis}

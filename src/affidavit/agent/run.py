@@ -16,12 +16,13 @@ from affidavit.agent.calls import Question, ask
 from affidavit.agent.conversation import as_chain, as_saved, from_saved
 from affidavit.agent.errors import classify_error
 from affidavit.agent.graph import AgentState, Work, build_graph
+from affidavit.agent.offline import OfflineChat
 from affidavit.agent.patience import Patience
 from affidavit.agent.prompt import SYSTEM, incident_text
 from affidavit.agent.rules import best_so_far
 from affidavit.agent.toolbox import Toolbox, ToolProvider
 from affidavit.evidence.citation import ByteSource
-from affidavit.evidence.diagnosis import Diagnosis, TokenUsage
+from affidavit.evidence.diagnosis import Diagnosis, ProducedBy, TokenUsage
 from affidavit.incidents.diagnostician import AgentError, AgentResult, Checkpoint, LeaseLost, Limits, Outcome
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.ledger import Ledger
@@ -116,6 +117,7 @@ class _Run:
             ledger=self._ledger,
             functions=frozenset(self._functions),
             max_tokens=self._limits.max_tokens,
+            alert=f"{self._incident.signal_name}\n{self._incident.error_type}\n{self._incident.message}",
             source=self._how.source,
             patience=self._how.patience,
         )
@@ -155,7 +157,9 @@ class _Run:
         """The accepted diagnosis, else what the rules prove, else the reason why there is none."""
         accepted = cast("Diagnosis | None", self._latest["diagnosis"])
         if accepted is not None:
-            return self._as_result(Outcome.DIAGNOSED, diagnosis=accepted)
+            return self._as_result(
+                Outcome.DIAGNOSED, diagnosis=accepted.model_copy(update={"produced_by": self._author})
+            )
         proven = self._best(REASONS.get(outcome, str(outcome)))
         if proven is not None:
             return self._as_result(Outcome.DIAGNOSED, diagnosis=proven)
@@ -195,6 +199,10 @@ class _Run:
             steps=self._steps,
             gaps=gaps,
         )
+
+    @property
+    def _author(self) -> ProducedBy:
+        return ProducedBy.RULES if isinstance(self._how.chat, OfflineChat) else ProducedBy.CHAT_MODEL
 
     @property
     def _messages(self) -> Sequence[BaseMessage]:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from affidavit.agent.certainty import certainty
+from affidavit.agent.hearsay import hearsay
 from affidavit.evidence.citation import ByteSource
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, ProducedBy
@@ -23,13 +24,22 @@ class Judged:
 
 
 def judge(
-    arguments: Mapping[str, Any], entries: Sequence[Entry], functions: frozenset[str], source: ByteSource | None = None
+    arguments: Mapping[str, Any],
+    entries: Sequence[Entry],
+    functions: frozenset[str],
+    *,
+    alert: str = "",
+    source: ByteSource | None = None,
 ) -> Judged:
     try:
         claimed = Diagnosis.model_validate({**arguments, "produced_by": ProducedBy.CHAT_MODEL})
     except ValidationError as error:
         return Judged(problems=tuple(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:20]))
-    problems = (*verify(claimed, entries, source).all_problems, *_unseen(claimed, entries, functions))
+    problems = (
+        *verify(claimed, entries, source).all_problems,
+        *_unseen(claimed, entries, functions),
+        *hearsay(claimed, entries, functions, alert),
+    )
     if problems:
         return Judged(problems=problems)
     return Judged(diagnosis=_finished(claimed, entries))

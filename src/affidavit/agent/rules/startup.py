@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from affidavit.agent.rules.facts import CONFIG, IAM, Facts
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
 from affidavit.agent.rules.runs import Sign
+from affidavit.agent.rules.wording import names_in
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, IncidentSeverity
 
 _IMPORTED = re.compile(r"Unable to import module '(?P<module>[^']+)': No module named '(?P<missing>[^']+)'")
@@ -64,7 +65,7 @@ def _state(facts: Facts) -> Iterator[Fault]:
     ):
         if facts.config.get(field) != "Failed":
             continue
-        said = str(facts.config.get(reason) or "no reason is given")
+        said = str(facts.config.get(f"{reason}Code") or "without a code")
         yield Fault(
             kind=FaultType.CONFIGURATION,
             cause=f"Lambda reports {field} Failed for {facts.function}: {said}",
@@ -191,7 +192,6 @@ def _code(facts: Facts, cause: str, sign: Sign, explains: set[str]) -> Fault:
 
 
 def _brief(sign: Sign) -> str:
-    """The error's own words, without time and request id."""
-    text = re.sub(r"^.*?\[ERROR\]\s*|^.*?\tERROR\t", "", sign.quote)
-    said = re.search(r'"errorType":"([^"]+)","errorMessage":"((?:[^"\\]|\\.)*)"', text)
-    return (f"{said[1]}: {said[2]}" if said else text)[:200]
+    """The names in the error, never its text: anybody may have written that. The evidence quotes it."""
+    kind, *others = names_in(sign.message) or ["an error without a name"]
+    return f"{kind} ({', '.join(others[:6])})" if others else kind

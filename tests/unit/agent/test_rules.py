@@ -1,0 +1,142 @@
+"""Rules over what tools answered: the exact faults of every scenario, and no health without proof."""
+
+import pytest
+import re2
+
+from affidavit.agent.rules import best_so_far
+from affidavit.agent.rules.policies import Says, judge
+from affidavit.agent.rules.runs import history, signs
+from affidavit.evaluation.workload_scenarios import WorkloadScenario, load_workload_scenarios
+from affidavit.evidence.diagnosis import FaultType, ProducedBy
+from affidavit.incidents.ledger import Ledger
+from affidavit.verification.verify import verify
+from affidavit.workloads.records import TOOL_ARG_SCHEMAS
+
+SCENARIOS = load_workload_scenarios()
+
+
+def ledger_of(scenario: WorkloadScenario, *tools: str) -> Ledger:
+    workloads, ledger = scenario.workloads(), Ledger()
+    for tool in tools or TOOL_ARG_SCHEMAS:
+        arguments = {"lambda_name": scenario.function}
+        ledger.record(tool, arguments, workloads.answer(tool, arguments))
+    return ledger
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.scenario_id)
+def test_the_rules_find_exactly_the_faults_of_a_scenario(scenario: WorkloadScenario) -> None:
+    entries = ledger_of(scenario).entries
+    diagnosis = best_so_far(entries)
+    assert diagnosis is not None
+    assert set(diagnosis.fault_types) == set(scenario.truth.fault_types)
+    assert diagnosis.produced_by is ProducedBy.RULES
+    assert verify(diagnosis, entries).holds
+    said = f"{diagnosis.root_cause} {diagnosis.remediation_plan} {diagnosis.affected_resources}"
+    assert not [bait for bait in scenario.truth.must_not_say if bait in said]
+    for words in scenario.truth.root_cause_names:
+        assert any(word.lower() in diagnosis.root_cause.lower() for word in words.split("|"))
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.scenario_id)
+@pytest.mark.parametrize("left_out", list(TOOL_ARG_SCHEMAS))
+def test_with_a_tool_unanswered_no_fault_is_claimed_that_is_not_there(
+    scenario: WorkloadScenario, left_out: str
+) -> None:
+    """Less evidence may mean fewer faults or an effect instead of its cause, but none that the truth rules out."""
+    entries = ledger_of(scenario, *(tool for tool in TOOL_ARG_SCHEMAS if tool != left_out)).entries
+    diagnosis = best_so_far(entries)
+    if diagnosis is not None:
+        assert verify(diagnosis, entries).holds
+        if not diagnosis.fault_types:
+            assert left_out not in ("get_recent_logs", "get_lambda_config")
+
+
+def test_nothing_recorded_proves_nothing() -> None:
+    assert best_so_far(()) is None
+
+
+def test_only_errors_prove_nothing() -> None:
+    ledger = Ledger()
+    for tool in TOOL_ARG_SCHEMAS:
+        ledger.record(tool, {"lambda_name": "f"}, {"error": "AccessDenied"})
+    assert best_so_far(ledger.entries) is None
+
+
+def test_an_empty_log_is_not_health() -> None:
+    ledger = Ledger()
+    ledger.record("get_recent_logs", {"lambda_name": "f"}, {"log_group": "g", "events": [], "is_complete": True})
+    ledger.record("get_lambda_config", {"lambda_name": "f"}, {"FunctionName": "f", "State": "Active"})
+    assert best_so_far(ledger.entries) is None
+
+
+@pytest.mark.parametrize("sign", signs(), ids=lambda one: one["id"])
+def test_each_sign_fires_on_its_samples_and_stays_quiet_on_the_others(sign) -> None:
+    pattern = re2.compile(sign["match"])
+    assert all(pattern.search(sample) for sample in sign["fires"])
+    assert not any(pattern.search(sample) for sample in sign["quiet"])
+
+
+def _run(number: int, line: str | None) -> list[dict[str, str]]:
+    name = f"00000000-0000-4000-8000-{number:012d}"
+    said = [line] if line else []
+    return [
+        {"message": text}
+        for text in (
+            f"START RequestId: {name}",
+            *said,
+            f"END RequestId: {name}",
+            f"REPORT RequestId: {name}\tDuration: 1 ms",
+        )
+    ]
+
+
+def _history(*lines: str | None):
+    events = [event for number, line in enumerate(lines) for event in _run(number, line)]
+    return history(list(reversed(events)))
+
+
+def test_a_fault_that_stopped_many_runs_ago_is_over() -> None:
+    past = _history("[ERROR] TypeError: x", *[None] * 6)
+    assert past.current("raised") == []
+    assert [sign.kind for sign in past.over()] == ["raised"]
+
+
+def test_a_fault_that_comes_every_few_runs_is_not_over_between_two() -> None:
+    flapping = [("[ERROR] TypeError: x" if number % 5 == 0 else None) for number in range(21)]
+    assert _history(*flapping, *[None] * 4).current("raised")
+
+
+def test_words_a_program_logs_as_information_are_no_sign() -> None:
+    assert _history("[INFO]\t2026\tid\t[ERROR] TypeError: only told").current("raised") == []
+
+
+ALLOW = {"Statement": [{"Effect": "Allow", "Action": "s3:Get*", "Resource": "arn:aws:s3:::a/*"}]}
+DENY = {"Statement": {"Effect": "Deny", "NotAction": ["sns:*"], "Resource": "*"}}
+CONDITIONAL = {"Statement": [{"Effect": "Deny", "Action": "*", "Resource": "*", "Condition": {"Bool": {"x": "true"}}}]}
+
+
+@pytest.mark.parametrize(
+    ("documents", "action", "resource", "said"),
+    [
+        ([ALLOW], "s3:GetObject", "arn:aws:s3:::a/x", Says.ALLOWS),
+        ([ALLOW], "S3:getobject", "arn:aws:s3:::a/x", Says.ALLOWS),
+        ([ALLOW], "s3:GetObject", "arn:aws:s3:::b/x", Says.SILENT),
+        ([ALLOW], "s3:PutObject", None, Says.SILENT),
+        ([ALLOW, DENY], "s3:GetObject", "arn:aws:s3:::a/x", Says.DENIES),
+        ([DENY], "sns:Publish", "*", Says.SILENT),
+        ([CONDITIONAL], "s3:GetObject", "*", Says.OPEN),
+        ([], "s3:GetObject", "*", Says.SILENT),
+    ],
+)
+def test_policies_add_up_as_iam_adds_them(documents, action: str, resource: str | None, said: Says) -> None:
+    assert judge(documents, action, resource) is said
+
+
+def test_permission_faults_name_the_action() -> None:
+    found = best_so_far(
+        ledger_of(next(one for one in SCENARIOS if one.scenario_id == "permission-s3-and-cloudwatch")).entries
+    )
+    assert found is not None
+    assert found.fault_types == (FaultType.PERMISSION_LOSS,)
+    assert "s3:GetObject" in found.root_cause
+    assert "cloudwatch:PutMetricData" in found.root_cause

@@ -1,0 +1,287 @@
+"""Investigations through the real Bedrock client and a simulator on this machine."""
+
+import json
+import time
+
+import pytest
+
+from affidavit.agent.offline import OfflineChat
+from affidavit.agent.patience import Patience
+from affidavit.evidence.diagnosis import FaultType, ProducedBy, TokenUsage
+from affidavit.incidents.diagnostician import ErrorCategory, LeaseLost, Outcome
+from affidavit.incidents.ledger import Ledger
+from affidavit.sandbox.bedrock import Refuses, Says
+from affidavit.sandbox.chat_scripts import denied, failing, good, hung, throttled, unforced
+from affidavit.verification.verify import verify
+
+from .support import QUICK, CountingTools, Memory, investigate, scenario
+
+
+def test_an_honest_chat_model_ends_with_a_verified_diagnosis(serve, chat) -> None:
+    serve(good)
+    ledger = Ledger()
+    result = investigate(chat(), scenario(), ledger=ledger)
+    assert result.outcome is Outcome.DIAGNOSED
+    assert result.diagnosis is not None
+    assert result.diagnosis.fault_types == (FaultType.PERMISSION_LOSS,)
+    assert result.diagnosis.produced_by is ProducedBy.CHAT_MODEL
+    assert verify(result.diagnosis, ledger.entries).holds
+
+
+def test_tokens_of_every_call_are_added_to_what_was_spent_before(serve, chat) -> None:
+    serve(good)
+    result = investigate(chat(), scenario(), spent=TokenUsage(prompt_tokens=50, completion_tokens=5, total_tokens=55))
+    assert result.llm_calls == 3
+    assert result.token_usage == TokenUsage(prompt_tokens=1250, completion_tokens=185, total_tokens=1435)
+
+
+def test_the_offline_chat_model_needs_no_network_and_says_that_rules_wrote_it() -> None:
+    result = investigate(OfflineChat(), scenario())
+    assert result.diagnosis is not None
+    assert result.diagnosis.produced_by is ProducedBy.RULES
+
+
+def test_the_chain_pairs_every_call_with_its_answer(serve, chat) -> None:
+    serve(good)
+    chain = investigate(chat(), scenario()).reasoning_chain
+    assert chain[0]["role"] == "system"
+    asked = [call["id"] for link in chain for call in link.get("tool_calls", ())]
+    assert asked
+    assert asked == [link["tool_call_id"] for link in chain if link["role"] == "tool"]
+
+
+def test_a_denied_chat_model_is_asked_once_and_leaves_evidence(serve, chat) -> None:
+    simulator = serve(denied)
+    ledger = Ledger()
+    result = investigate(chat(), scenario(), ledger=ledger)
+    assert result.outcome is Outcome.ERROR
+    assert result.error is not None
+    assert result.error.category is ErrorCategory.BEDROCK_AUTH
+    assert result.diagnosis is None
+    assert len(simulator.requests) == 1
+    assert {entry.tool for entry in ledger.entries} >= {"get_recent_logs", "get_iam_state"}
+    assert result.best_so_far is not None
+    assert result.best_so_far.fault_types == (FaultType.PERMISSION_LOSS,)
+
+
+def test_a_throttled_chat_model_is_asked_twice(serve, chat) -> None:
+    simulator = serve(throttled)
+    result = investigate(chat(), scenario())
+    assert result.error is not None
+    assert result.error.category is ErrorCategory.BEDROCK_TRANSIENT
+    assert len(simulator.requests) == 2
+
+
+def test_a_failure_in_the_middle_is_tried_again_there_and_nothing_is_asked_twice(serve, chat) -> None:
+    def script(request):
+        return Refuses(status=503, code="ServiceUnavailableException") if request.number == 2 else good(request)
+
+    simulator = serve(script)
+    tools = CountingTools(scenario())
+    result = investigate(chat(), scenario(), tools=tools)
+    assert result.outcome is Outcome.DIAGNOSED
+    assert len(simulator.requests) == 4
+    assert len(tools.calls) == len({name for name, _ in tools.calls}) == 4
+
+
+def test_the_pause_before_the_second_attempt_is_two_seconds(serve, chat) -> None:
+    serve(failing(1, Refuses(status=429, code="ThrottlingException")))
+    started = time.monotonic()
+    result = investigate(chat(), scenario(), patience=Patience())
+    assert result.outcome is Outcome.DIAGNOSED
+    assert time.monotonic() - started >= 2.0
+
+
+def test_a_hung_chat_model_ends_before_the_limit_with_the_evidence_stored(serve, chat) -> None:
+    """The limits are a thirtieth of the real ones: 90, 35, 20 and 60 s become 3, 1.17, 0.67 and 2 s."""
+    serve(hung)
+    scaled = Patience(submit_before=3, gather_before=35 / 30, end_before=20 / 30, reply=2, tool=1, backoff_base=0.05)
+    ledger = Ledger()
+    hanging = chat()
+    started = time.time()
+    result = investigate(hanging, scenario(), ledger=ledger, seconds=3.3, patience=scaled)
+    assert started + 3.3 - time.time() >= 20 / 30
+    assert {entry.tool for entry in ledger.entries} >= {"get_recent_logs", "get_iam_state", "get_lambda_config"}
+    assert result.outcome is Outcome.DIAGNOSED
+    assert result.diagnosis is not None
+    assert result.diagnosis.produced_by is ProducedBy.RULES
+    assert any("deadline" in gap for gap in result.diagnosis.gaps)
+
+
+def test_short_of_time_the_answer_is_demanded_at_once(serve, chat) -> None:
+    simulator = serve(good)
+    investigate(chat(), scenario(), seconds=80)
+    assert simulator.requests[0].forced_tool == "submit_diagnosis"
+
+
+def test_over_the_token_cap_the_answer_is_demanded_and_the_rules_stand_in(serve, chat) -> None:
+    simulator = serve(lambda request: good(request) if request.forced_tool is None else Says(text="No."))
+    result = investigate(chat(), scenario(), max_tokens=900)
+    assert [request.forced_tool for request in simulator.requests] == [None, None, "submit_diagnosis"]
+    assert result.outcome is Outcome.DIAGNOSED
+    assert result.diagnosis is not None
+    assert result.diagnosis.produced_by is ProducedBy.RULES
+    assert any("token cap" in gap for gap in result.diagnosis.gaps)
+
+
+def test_a_chat_model_that_refuses_to_be_forced_is_asked_in_words(serve, chat) -> None:
+    simulator = serve(unforced)
+    result = investigate(chat(), scenario(), seconds=80)
+    assert [request.forced_tool for request in simulator.requests][:2] == ["submit_diagnosis", None]
+    assert result.outcome is not Outcome.ERROR
+
+
+def test_a_chat_model_that_never_submits_stops_within_twelve_steps(serve, chat) -> None:
+    simulator = serve(
+        lambda request: Says(text="once more", calls=[("get_recent_logs", {"lambda_name": "data-processor"})])
+    )
+    result = investigate(chat(), scenario())
+    assert result.steps <= 12
+    assert simulator.requests[-1].forced_tool == "submit_diagnosis"
+    assert result.diagnosis is not None
+    assert any("recursion limit exhausted without diagnosis" in gap for gap in result.diagnosis.gaps)
+
+
+def test_nothing_provable_is_a_failure_with_its_reason_and_no_diagnosis(serve, chat) -> None:
+    serve(lambda _: Says(text="hm"))
+    broken = {
+        name: json.dumps({"error": "AccessDenied"})
+        for name in ("get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state")
+    }
+    result = investigate(chat(), scenario(), tools=CountingTools(scenario(), broken))
+    assert result.outcome is Outcome.RECURSION_LIMIT
+    assert result.diagnosis is None
+    assert result.gaps == ("recursion limit exhausted without diagnosis",)
+
+
+def test_a_submission_that_does_not_hold_comes_back_with_exactly_what_failed(serve, chat) -> None:
+    seen: list[str] = []
+
+    def script(request):
+        honest = good(request)
+        if honest.calls[0][0] != "submit_diagnosis":
+            return honest
+        seen.append(str(request.messages[-1]))
+        claimed = dict(honest.calls[0][1])
+        if len(seen) == 1:
+            claimed["evidence"] = [
+                {**claimed["evidence"][0], "value": "never written anywhere"},
+                *claimed["evidence"][1:],
+            ]
+        return Says(calls=[("submit_diagnosis", claimed)])
+
+    serve(script)
+    result = investigate(chat(), scenario())
+    assert result.outcome is Outcome.DIAGNOSED
+    assert "evidence[0]:" in seen[1]
+    assert "never written anywhere" in seen[1]
+    assert "evidence[1]:" not in seen[1]
+
+
+def test_after_two_corrections_a_third_failing_submission_ends_the_run(serve, chat) -> None:
+    def script(request):
+        return Says(calls=[("submit_diagnosis", {"root_cause": "x"})])
+
+    simulator = serve(script)
+    result = investigate(chat(), scenario())
+    assert len(simulator.requests) == 3
+    assert result.diagnosis is not None
+    assert result.diagnosis.produced_by is ProducedBy.RULES
+
+
+def test_a_run_goes_on_after_a_crash_where_it_was(serve, chat) -> None:
+    simulator = serve(good)
+    memory, ledger = Memory(), Ledger()
+
+    class Dies(Memory):
+        def save(self, state, usage) -> None:
+            memory.save(state, usage)
+            if len(memory.saved) == 3:  # the second turn of questions is saved, not yet asked
+                raise KeyboardInterrupt
+
+    tools = CountingTools(scenario())
+    with pytest.raises(KeyboardInterrupt):
+        investigate(chat(), scenario(), tools=tools, ledger=ledger, checkpoint=Dies())
+    before = len(simulator.requests)
+    result = investigate(chat(), scenario(), tools=tools, ledger=ledger, checkpoint=memory, spent=memory.saved[-1][1])
+    assert result.outcome is Outcome.DIAGNOSED
+    assert (before, len(simulator.requests)) == (2, 3)
+    assert sorted(name for name, _ in tools.calls) == sorted({name for name, _ in tools.calls})
+    assert result.token_usage.total_tokens == 3 * 460
+
+
+def test_a_lost_lease_stops_the_run_and_nothing_comes_back(serve, chat) -> None:
+    serve(good)
+
+    class Lost(Memory):
+        def save(self, state, usage) -> None:
+            raise LeaseLost("somebody else has it")
+
+    with pytest.raises(LeaseLost):
+        investigate(chat(), scenario(), checkpoint=Lost())
+
+
+def test_an_unknown_tool_is_an_error_to_the_chat_model_and_reaches_nobody(serve, chat) -> None:
+    simulator = serve(
+        lambda request: (
+            Says(calls=[("delete_function", {"lambda_name": "data-processor"})])
+            if request.number == 1
+            else good(request)
+        )
+    )
+    tools = CountingTools(scenario())
+    result = investigate(chat(), scenario(), tools=tools)
+    assert "unknown tool" in str(simulator.requests[1].messages[-1])
+    assert "delete_function" not in [name for name, _ in tools.calls]
+    assert result.outcome is Outcome.DIAGNOSED
+
+
+def test_bad_arguments_come_back_and_never_reach_the_tools(serve, chat) -> None:
+    simulator = serve(
+        lambda request: Says(calls=[("get_iam_state", {"name": 3})]) if request.number == 1 else good(request)
+    )
+    tools = CountingTools(scenario())
+    investigate(chat(), scenario(), tools=tools)
+    assert "lambda_name" in str(simulator.requests[1].messages[-1])
+    assert all(arguments == {"lambda_name": "data-processor"} for _, arguments in tools.calls)
+
+
+def test_another_function_than_the_incidents_is_refused(serve, chat) -> None:
+    simulator = serve(
+        lambda request: (
+            Says(calls=[("get_iam_state", {"lambda_name": "billing-export"})]) if request.number == 1 else good(request)
+        )
+    )
+    tools = CountingTools(scenario())
+    investigate(chat(), scenario(), tools=tools)
+    assert "not part of this incident" in str(simulator.requests[1].messages[-1])
+    assert {str(arguments["lambda_name"]) for _, arguments in tools.calls} == {"data-processor"}
+
+
+@pytest.mark.parametrize("answer", ["", "no json", "[]", '{"role_name": 3}', '{"something": "else"}'])
+def test_an_answer_of_the_wrong_shape_is_thrown_away_and_said_so(serve, chat, answer: str) -> None:
+    simulator = serve(good)
+    ledger = Ledger()
+    tools = CountingTools(scenario(), {"get_iam_state": answer})
+    investigate(chat(), scenario(), tools=tools, ledger=ledger)
+    recorded = [entry.answer for entry in ledger.entries if entry.tool == "get_iam_state"]
+    assert recorded in ([], [{"error": "Tool returned empty response"}])
+    assert "error" in str(simulator.requests[-1].messages)
+
+
+def test_a_reply_that_is_empty_does_not_break_the_conversation(serve, chat) -> None:
+    serve(lambda request: Says(text="  ") if request.number == 1 else good(request))
+    assert investigate(chat(), scenario()).outcome is Outcome.DIAGNOSED
+
+
+def test_tools_and_submission_in_one_turn_are_all_answered(serve, chat) -> None:
+    simulator = serve(
+        lambda request: (
+            Says(calls=[("submit_diagnosis", {}), ("get_recent_logs", {"lambda_name": "data-processor"})])
+            if request.number == 1
+            else good(request)
+        )
+    )
+    result = investigate(chat(), scenario(), patience=QUICK)
+    assert len([block for block in simulator.requests[1].messages[-1]["content"] if "toolResult" in block]) == 2
+    assert result.outcome is Outcome.DIAGNOSED
