@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from affidavit.entrypoints.cli import chaos as chaos_command
+from affidavit.entrypoints.cli import incident as incident_command
 from affidavit.entrypoints.cli import rules as rules_command
 from affidavit.entrypoints.cli.exits import EXIT_CODES, Exit, exit_code_of
 from affidavit.errors import AffidavitError
@@ -24,6 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(rules_command.app)
+app.add_typer(incident_command.app)
 app.add_typer(chaos_command.app)
 
 
@@ -128,18 +130,29 @@ def analyze(
 
 @app.command(epilog=EXIT_CODES)
 def verify(
-    index: Annotated[Path, typer.Argument(metavar="INDEX", help="A findings_index.json.")],
-    bundle: BundleArgument,
+    subject: Annotated[str, typer.Argument(metavar="INDEX", help="A findings_index.json, or an incident's id.")],
+    bundle: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="BUNDLE",
+            help="With an index: the bundle it was made from. An incident needs none: its answers are stored with it.",
+        ),
+    ] = None,
     no_color: NoColor = False,
     quiet: Quiet = False,
 ) -> None:
-    """Re-read every finding's evidence from the bundle, byte for byte, and say which hold.
+    """Re-read every finding's evidence from the bundle, byte for byte, and say which hold; or an incident's diagnosis.
 
-    Uses neither rules nor a model: line number, byte range, sha256 and excerpt must all agree with the bytes.
+    Uses neither rules nor a model: line number, byte range, sha256 and excerpt must all agree with the bytes, and every
+    value a diagnosis cites with what the tool answered.
     """
+    if bundle is None:
+        from affidavit.entrypoints.cli.verify_incident import run_verify_incident
+
+        raise typer.Exit(run_verify_incident(subject, no_color=no_color, is_quiet=quiet))
     from affidavit.entrypoints.cli.verify import run_verify
 
-    raise typer.Exit(run_verify(index, bundle, no_color=no_color, is_quiet=quiet))
+    raise typer.Exit(run_verify(Path(subject), bundle, no_color=no_color, is_quiet=quiet))
 
 
 @app.command(epilog=EXIT_CODES)
