@@ -79,12 +79,14 @@ class ScriptedCollector:
             raise self.stop_fails
         self.becomes(execution_id, "Cancelling")
 
-    def becomes(self, execution_id: str, status: str, *, failure: str | None = None) -> None:
+    def becomes(
+        self, execution_id: str, status: str, *, failure: str | None = None, ended: datetime | None = None
+    ) -> None:
         steps = self.executions[execution_id].steps
         if status == "Success":
             steps = tuple(Step(name=step.name, status="Success") for step in steps)
         self.executions[execution_id] = replace(
-            self.executions[execution_id], status=status, failure=failure, steps=steps
+            self.executions[execution_id], status=status, failure=failure, steps=steps, ended=ended
         )
 
     def forget(self, execution_id: str) -> None:

@@ -85,7 +85,7 @@ def _settle(request: BatchCollectRequest, desk: Desk) -> tuple[Batch, bool]:
 
 def _planned(batch_id: str, request: BatchCollectRequest, region: str, token: str, limit: int, desk: Desk) -> Batch:
     nodes = directory_of(desk).nodes_of(request.cluster_name, region=region)
-    choice = choose(nodes, request.strategy, limit)
+    choice = choose(nodes, request.strategy, limit, cluster=request.cluster_name)
     if not choice.nodes:
         raise _nothing_to_collect(request, len(nodes), choice)
     return Batch(

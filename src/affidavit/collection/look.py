@@ -25,6 +25,8 @@ TASK_STATES: Final = {
 FINAL_STATUSES: Final = {"Success", "TimedOut", "Failed", "Cancelled"}
 # SSM may not show an execution at once after starting it.
 VISIBLE_AFTER: Final = timedelta(minutes=2)
+# Large bundles take a minute or two; what tries again and again leaves no record of failure.
+INDEXED_WITHIN: Final = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +79,7 @@ def _judge_index(known: KnownExecution, execution: Execution, desk: Desk) -> See
     if failure is not None:
         message = f"collected, but the bundle could not be indexed: {failure}"
         return Seen(state=TaskState.FAILED, message=message, execution=execution)
-    return Seen(state=TaskState.WORKING, message="collected; the bundle is being indexed", execution=execution)
+    return Seen(state=TaskState.WORKING, message=_word_on_indexing(execution, desk), execution=execution)
 
 
 def _word(execution: Execution, state: TaskState) -> str:
@@ -97,6 +99,14 @@ def _word_on_working(execution: Execution) -> str:
         return f"SSM says {execution.status!r}, a state not known here; taken as still working"
     running = next((step.name for step in execution.steps if step.status == "InProgress"), None)
     return f"{execution.status}: {running}" if running else f"{execution.status}: collecting on the node"
+
+
+def _word_on_indexing(execution: Execution, desk: Desk) -> str:
+    waited = desk.clock.now() - execution.ended if execution.ended is not None else timedelta()
+    if waited < INDEXED_WITHIN:
+        return "collected; the bundle is being indexed"
+    minutes = int(waited.total_seconds() // 60)
+    return f"collected {minutes} minutes ago and still not indexed; an operator should look for a failed ingest"
 
 
 def _remember(known: KnownExecution, seen: Seen, desk: Desk) -> None:

@@ -20,9 +20,11 @@ def node_limit(strategy: Strategy, max_nodes: int | None) -> int:
     return max_nodes or (SAMPLE_NODES if strategy is Strategy.SAMPLE else MAX_NODES)
 
 
-def choose(nodes: Sequence[Node], strategy: Strategy, limit: int) -> Choice:
+def choose(nodes: Sequence[Node], strategy: Strategy, limit: int, *, cluster: str) -> Choice:
     wanted = [node for node in nodes if strategy is not Strategy.UNHEALTHY or node.is_healthy is not True]
-    reasons = [(node, _reason_against(node, strategy)) for node in sorted(wanted, key=lambda node: node.instance_id)]
+    reasons = [
+        (node, _reason_against(node, strategy, cluster)) for node in sorted(wanted, key=lambda node: node.instance_id)
+    ]
     fit = [node for node, reason in reasons if reason is None]
     return Choice(
         nodes=tuple(spread(fit, limit)),
@@ -44,7 +46,9 @@ def spread(nodes: Sequence[Node], count: int) -> list[Node]:
     return chosen
 
 
-def _reason_against(node: Node, strategy: Strategy) -> str | None:
+def _reason_against(node: Node, strategy: Strategy, cluster: str) -> str | None:
+    if node.cluster != cluster:
+        return "its tags name another cluster, or several"
     if node.state != "running":
         return f"it is {node.state}"
     if strategy is Strategy.UNHEALTHY and node.is_healthy is None:

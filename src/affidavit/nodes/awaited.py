@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from affidavit.nodes.ingest_records import IngestRecord, record_of, records_of
+from affidavit.nodes.ingest_records import IngestRecord, outcome_of, records_of
 from affidavit.nodes.uploads import upload_of
 from affidavit.ports import Execution, ObjectMissing, ObjectStore, Table
 
@@ -25,12 +25,11 @@ class AwaitedBundles:
     def _record(self, instance_id: str, execution: Execution) -> IngestRecord | None:
         if execution.archive_key is None:
             return self._record_since(instance_id, execution)
-        record = record_of(self.state, instance_id, execution.archive_key)
         try:
             upload = upload_of(execution.archive_key, self.objects)
         except ObjectMissing:  # moved away by a lifecycle rule after it was read, or not there yet
             return self._record_since(instance_id, execution)
-        return record if record is not None and record.fingerprint == upload.fingerprint else None
+        return outcome_of(self.state, upload.fingerprint)
 
     def _record_since(self, instance_id: str, execution: Execution) -> IngestRecord | None:
         """Nobody says where the archive lies: then the last one of this node that was read since the start is it."""

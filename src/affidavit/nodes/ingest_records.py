@@ -46,6 +46,13 @@ def record_failed(
 ) -> None:
     outcome = {"source": source, "fingerprint": fingerprint, "reason": str(error), "hint": error.hint}
     _put(state, clock, _place(instance_id or UNKNOWN, source), outcome)
+    _put(state, clock, _refusal(fingerprint), outcome)
+
+
+def outcome_of(state: Table, fingerprint: str) -> IngestRecord | None:
+    """What became of this very upload, whatever came later under the same name. An index makes up for failures."""
+    item = state.get(_receipt(fingerprint)) or state.get(_refusal(fingerprint))
+    return _record(item) if item is not None else None
 
 
 def receipt(state: Table, fingerprint: str) -> Item | None:
@@ -79,6 +86,10 @@ def _place(instance_id: str, source: str) -> Key:
 
 def _receipt(fingerprint: str) -> Key:
     return Key(pk=f"RECEIPT#{fingerprint}", sk="RECEIPT")
+
+
+def _refusal(fingerprint: str) -> Key:
+    return Key(pk=f"RECEIPT#{fingerprint}", sk="REFUSAL")
 
 
 def _record(item: Item) -> IngestRecord:

@@ -206,7 +206,7 @@ def test_the_collections_of_a_batch_are_in_history(tmp_path: Path) -> None:
 
 
 def test_a_sample_spreads_over_zones_and_types() -> None:
-    chosen = choose(nodes(30), Strategy.SAMPLE, 6).nodes
+    chosen = choose(nodes(30), Strategy.SAMPLE, 6, cluster=CLUSTER).nodes
     assert sorted(node.zone for node in chosen) == [zone for zone in ZONES for _ in range(2)]
     assert sorted(node.instance_type for node in chosen) == sorted(TYPES * 3)
 
@@ -214,13 +214,13 @@ def test_a_sample_spreads_over_zones_and_types() -> None:
 def test_a_rare_zone_and_a_rare_type_are_in_the_sample() -> None:
     fleet = [a_node(f"i-{n:017x}") for n in range(50)]
     fleet += [a_node("i-0fffffff1", zone="ca-central-1b"), a_node("i-0fffffff2", instance_type="p4d.24xlarge")]
-    chosen = {node.instance_id for node in choose(fleet, Strategy.SAMPLE, 3).nodes}
+    chosen = {node.instance_id for node in choose(fleet, Strategy.SAMPLE, 3, cluster=CLUSTER).nodes}
     assert {"i-0fffffff1", "i-0fffffff2"} <= chosen
 
 
 @given(st.permutations(nodes(9)))
 def test_the_order_of_listing_changes_nothing(listed: list[Node]) -> None:
-    assert choose(listed, Strategy.SAMPLE, 4) == choose(nodes(9), Strategy.SAMPLE, 4)
+    assert choose(listed, Strategy.SAMPLE, 4, cluster=CLUSTER) == choose(nodes(9), Strategy.SAMPLE, 4, cluster=CLUSTER)
 
 
 def test_unhealthy_takes_those_known_to_be_and_says_whom_nobody_could_judge() -> None:
@@ -230,12 +230,18 @@ def test_unhealthy_takes_those_known_to_be_and_says_whom_nobody_could_judge() ->
         a_node("i-00000003", is_healthy=None),
         a_node("i-00000004", is_healthy=False, state="stopped"),
     ]
-    choice = choose(fleet, Strategy.UNHEALTHY, 10)
+    choice = choose(fleet, Strategy.UNHEALTHY, 10, cluster=CLUSTER)
     assert [node.instance_id for node in choice.nodes] == ["i-00000002"]
     assert choice.passed_over == (
         ("i-00000003", "nobody could say whether it is healthy"),
         ("i-00000004", "it is stopped"),
     )
+
+
+def test_a_node_whose_tags_name_another_cluster_is_passed_over() -> None:
+    choice = choose([a_node("i-00000001"), a_node("i-00000002", cluster="")], Strategy.ALL, 5, cluster=CLUSTER)
+    assert [node.instance_id for node in choice.nodes] == ["i-00000001"]
+    assert choice.passed_over == (("i-00000002", "its tags name another cluster, or several"),)
 
 
 def test_no_unhealthy_node_is_not_a_bill_of_health(tmp_path: Path) -> None:
@@ -246,6 +252,6 @@ def test_no_unhealthy_node_is_not_a_bill_of_health(tmp_path: Path) -> None:
 
 
 def test_all_takes_every_running_node_up_to_the_limit_and_says_how_many_were_left_out() -> None:
-    choice = choose(nodes(7) + nodes(1, state="terminated"), Strategy.ALL, 5)
+    choice = choose(nodes(7) + nodes(1, state="terminated"), Strategy.ALL, 5, cluster=CLUSTER)
     assert (len(choice.nodes), choice.left_out) == (5, 2)
     assert [reason for _, reason in choice.passed_over] == ["it is terminated"]

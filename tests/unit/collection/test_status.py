@@ -60,6 +60,16 @@ def test_completed_means_collected_and_indexed(fleet: Fleet) -> None:
     assert (done.task.state, done.task.ttl, done.progress.percent) == (TaskState.COMPLETED, 0, 100)
 
 
+def test_a_bundle_that_waits_long_for_its_index_says_so(fleet: Fleet) -> None:
+    execution_id = started(fleet)
+    fleet.collector.becomes(execution_id, "Success", ended=fleet.clock.now())
+    assert ask(fleet, execution_id).task.message == "collected; the bundle is being indexed"
+    fleet.clock.advance(minutes=40)
+    task = ask(fleet, execution_id).task
+    assert task.state is TaskState.WORKING
+    assert "collected 40 minutes ago and still not indexed" in task.message
+
+
 def test_what_was_completed_stays_so_when_a_later_bundle_replaces_the_archive(fleet: Fleet) -> None:
     execution_id = started(fleet)
     fleet.collector.becomes(execution_id, "Success")

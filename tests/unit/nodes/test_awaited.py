@@ -88,6 +88,31 @@ def test_the_failure_of_an_earlier_bundle_is_no_answer_either(store: Store) -> N
     assert store.answer() == (False, None)
 
 
+@pytest.mark.parametrize("later", ["indexed", "failed"])
+def test_an_earlier_upload_that_ends_late_does_not_hide_what_became_of_this_one(store: Store, later: str) -> None:
+    store.upload(b"first")
+    earlier = upload_of(KEY, store.objects).fingerprint
+    store.upload(b"the second")
+    if later == "indexed":
+        store.failed()
+        record_indexed(
+            store.state, store.clock, instance_id=NODE, source=KEY, fingerprint=earlier, index_id="x", knowledge="1"
+        )
+        assert store.answer() == (False, "the archive is cut short")
+    else:
+        store.indexed()
+        error = EvidenceUnavailable("damaged")
+        record_failed(store.state, store.clock, instance_id=NODE, source=KEY, fingerprint=earlier, error=error)
+        assert store.answer() == (True, None)
+
+
+def test_an_index_makes_up_for_an_earlier_failure_of_the_same_upload(store: Store) -> None:
+    store.upload(b"first")
+    store.failed()
+    store.indexed()
+    assert store.answer() == (True, None)
+
+
 @pytest.mark.parametrize("why", ["nobody says where it lies", "it was moved away"])
 def test_without_an_archive_what_was_read_since_the_start_counts(store: Store, why: str) -> None:
     key = None if why == "nobody says where it lies" else f"eks_{NODE}/gone.tar.gz"
