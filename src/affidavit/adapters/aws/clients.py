@@ -109,6 +109,8 @@ def translate(error: ClientError, thing: str) -> AffidavitError:
         return InputRefused(f"{thing}: AWS refused the request ({code})", hint="check what was given")
     if code == "IdempotentParameterMismatch":
         return Conflict(f"{thing}: the token was used for another request", hint="use another token")
+    if code == "InvalidAutomationStatusUpdateException":
+        return Conflict(f"{thing}: it has ended already", hint="ask for its status")
     if code in _DENIED:
         return UpstreamFailed(
             f"{thing}: our role may not call {error.operation_name}", hint=f"allow {error.operation_name} to the role"

@@ -9,6 +9,8 @@ from affidavit.ports import Node
 
 # Managed node groups, Karpenter and self-managed nodes tag differently; each node has at least one of them.
 _NAME_TAGS = ("eks:cluster-name", "aws:eks:cluster-name")
+# AWS alone can set a tag that begins so; whoever may tag an instance can set the others.
+_SET_BY_AWS = "aws:eks:cluster-name"
 _OWNED_TAG = "kubernetes.io/cluster/"
 _GONE = ("terminated", "shutting-down")
 _STATUS_BATCH = 100
@@ -43,7 +45,7 @@ class Ec2NodeDirectory:
         found = {instance["InstanceId"]: instance for instance in self._tagged(cluster, region)}
         living = [each for each in found.values() if each["State"]["Name"] not in _GONE]
         health = self._health([each["InstanceId"] for each in living], region)
-        nodes = (_node(each, cluster, region, health.get(each["InstanceId"])) for each in living)
+        nodes = (_node(each, region, health.get(each["InstanceId"])) for each in living)
         return sorted(nodes, key=lambda node: node.instance_id)
 
     def _regions(self) -> Iterator[str]:
@@ -112,16 +114,19 @@ def _verdict(checks: set[str]) -> bool | None:
 
 
 def _cluster(instance: dict[str, Any]) -> str | None:
+    """None also when tags name several clusters: what may be collected hangs on the answer, so none is guessed."""
     tags = {tag["Key"]: tag["Value"] for tag in instance.get("Tags", ())}
-    named = [tags[tag] for tag in _NAME_TAGS if tag in tags]
-    owned = [tag.removeprefix(_OWNED_TAG) for tag in tags if tag.startswith(_OWNED_TAG)]
-    return next(iter([*named, *owned]), None)
+    if _SET_BY_AWS in tags:
+        return tags[_SET_BY_AWS]
+    names = {tags[tag] for tag in _NAME_TAGS if tag in tags}
+    names |= {tag.removeprefix(_OWNED_TAG) for tag in tags if tag.startswith(_OWNED_TAG)}
+    return names.pop() if len(names) == 1 else None
 
 
-def _node(instance: dict[str, Any], cluster: str, region: str, is_healthy: bool | None) -> Node:
+def _node(instance: dict[str, Any], region: str, is_healthy: bool | None) -> Node:
     return Node(
         instance_id=instance["InstanceId"],
-        cluster=cluster,
+        cluster=_cluster(instance) or "",
         region=region,
         zone=instance.get("Placement", {}).get("AvailabilityZone", ""),
         instance_type=instance.get("InstanceType", ""),
