@@ -80,12 +80,15 @@ class Library:
         clock: Clock,
         knowledge: Knowledge,
         directory: NodeDirectory | None = None,
+        region: str = "",
     ) -> None:
+        """`directory` says which nodes a cluster of `region` has; without it only those with a bundle are known."""
         self.objects = objects
         self.state = state
         self.clock = clock
         self.knowledge = knowledge
         self.directory = directory
+        self.region = region
         self.line_indexes = LineIndexes()
         self._homes: Recent[str, Home] = Recent(_MARKERS_KEPT)
         self._markers: Recent[str, IndexMarker] = Recent(_MARKERS_KEPT)

@@ -1,0 +1,187 @@
+"""`network_diagnostics` and `storage_diagnostics`: what the bundle shows of each part, or that it does not show it."""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import re2
+import yaml
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from affidavit.bundle.layout import glob_pattern
+from affidavit.bundle.manifest import FileStatus, ManifestFile
+from affidavit.errors import EvidenceUnavailable
+from affidavit.evidence.confidence import confidence
+from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
+from affidavit.evidence.finding import Evidence, Finding, State
+from affidavit.evidence.severity import Severity
+from affidavit.nodes.answers.diagnostics import DiagnosticCheck, DiagnosticsAnswer, DiagnosticsRequest, Outcome
+from affidavit.nodes.answers.finding import EvidenceRecord
+from affidavit.nodes.answers.wire import ConfidenceRecord, CoverageReport
+from affidavit.nodes.found_lines import clock_of, evidence_of
+from affidavit.nodes.library import Library, Shelf
+from affidavit.nodes.questions.files import files_of
+from affidavit.nodes.scanning import Span
+from affidavit.rules.patterns import byte_options
+
+CAVEAT = (
+    "The state when the bundle was made, as far as the bundle shows it. A pass says that what was read shows no known "
+    "fault, not that there is none; not_available is no pass."
+)
+# Command output is small; of a log the beginning is enough to show that there is one.
+_READ = 1 << 20
+_QUOTED = 5
+
+
+class Area(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    check: str
+    reads: tuple[str, ...]
+    shows: str
+    rules: tuple[str, ...] = ()
+    signals: tuple[str, ...] = ()
+    agrees: bool = False
+
+    def concerns(self, finding: Finding) -> bool:
+        return finding.rule in self.rules or finding.signal in self.signals
+
+    def reads_file(self, path: str) -> bool:
+        return any(glob_pattern(glob).fullmatch(path) for glob in self.reads)
+
+
+@cache
+def known_areas() -> dict[str, tuple[Area, ...]]:
+    text = files("affidavit.nodes").joinpath("diagnostics.yaml").read_text("utf-8")
+    loaded = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return TypeAdapter(dict[str, tuple[Area, ...]]).validate_python(loaded)
+
+
+def network_diagnostics(library: Library, request: DiagnosticsRequest) -> DiagnosticsAnswer:
+    return _diagnosed(library, request, known_areas()["network"])
+
+
+def storage_diagnostics(library: Library, request: DiagnosticsRequest) -> DiagnosticsAnswer:
+    return _diagnosed(library, request, known_areas()["storage"])
+
+
+def _diagnosed(library: Library, request: DiagnosticsRequest, areas: Sequence[Area]) -> DiagnosticsAnswer:
+    shelf = library.open(request.instance_id, request.index_id)
+    listed = files_of(library, shelf.marker)
+    chosen = {file.relative_path: file for file in listed if any(area.reads_file(file.relative_path) for area in areas)}
+    desk = _Desk(library, shelf, chosen)
+    checks = [desk.check(area) for area in areas]
+    involved = [finding for finding in shelf.index.findings if any(area.concerns(finding) for area in areas)]
+    unseen = [f"{each.check}: {each.detail}" for each in checks if each.status is Outcome.NOT_AVAILABLE]
+    coverage = desk.coverage()
+    return DiagnosticsAnswer(
+        index_id=shelf.index.index_id,
+        checks=checks,
+        confidence=ConfidenceRecord.of(confidence(coverage, involved, [*unseen, *shelf.index.gaps])),
+        caveat=CAVEAT,
+        coverage_report=CoverageReport.of(coverage),
+    )
+
+
+class _Desk:
+    """Reads each file once; what could not be read is remembered."""
+
+    def __init__(self, library: Library, shelf: Shelf, chosen: dict[str, ManifestFile]) -> None:
+        self._library = library
+        self._shelf = shelf
+        self._chosen = chosen
+        self._opened = {path: self._open(file) for path, file in chosen.items()}
+
+    def check(self, area: Area) -> DiagnosticCheck:
+        found = [finding for finding in self._shelf.index.findings if area.concerns(finding)]
+        worst = _outcome(found)
+        read = [path for path in self._chosen if area.reads_file(path) and self._opened[path] is not None]
+        if worst in (Outcome.FAIL, Outcome.WARN):
+            named = "; ".join(f"{finding.finding_id} {finding.pattern}" for finding in found[:_QUOTED])
+            return _checked(area, worst, named, found, [finding.evidence for finding in found[:_QUOTED]], read)
+        quoted, values = self._shown(area, read)
+        if not quoted:
+            why = f"{', '.join(read)} does not show it" if read else f"the bundle has none of {', '.join(area.reads)}"
+            return _checked(area, Outcome.NOT_AVAILABLE, why, found, [], read)
+        if area.agrees and len(values) > 1:
+            detail = f"interfaces differ: {', '.join(sorted(values))}"
+            return _checked(area, Outcome.WARN, detail, found, quoted, read)
+        return _checked(area, Outcome.PASS, "no known fault in what was read", found, quoted, read)
+
+    def coverage(self) -> Coverage:
+        sizes = [file.size_bytes for path, file in self._chosen.items() if self._opened[path] is not None]
+        lost = [file for path, file in self._chosen.items() if self._opened[path] is None]
+        skipped = [
+            SkippedFile(file=file.relative_path, reason=SkipReason.UNREADABLE, size_bytes=file.size_bytes)
+            for file in lost
+        ]
+        return cover(scanned_sizes=sizes, skipped=skipped)
+
+    def _open(self, file: ManifestFile) -> Path | None:
+        if file.status is not FileStatus.EXTRACTED:
+            return None
+        try:
+            return self._shelf.lines.location(file.key)
+        except EvidenceUnavailable:
+            return None
+
+    def _shown(self, area: Area, read: Sequence[str]) -> tuple[list[Evidence], set[str]]:
+        """Lines that say how things are, and the values they must agree on."""
+        pattern = re2.compile(area.shows.encode("ascii"), byte_options())
+        quoted: list[Evidence] = []
+        values: set[str] = set()
+        for path in read:
+            location = self._opened[path]
+            if location is None:
+                continue
+            spans, seen = _matching(pattern, location)
+            values |= seen
+            spans = spans[: _QUOTED - len(quoted)]
+            key, clock = self._chosen[path].key, clock_of(self._shelf.index.clock)
+            quoted.extend(evidence_of(path, key, location, spans, clock, self._library.line_indexes))
+        return quoted, values
+
+
+def _matching(pattern: Any, location: Path) -> tuple[list[Span], set[str]]:
+    with location.open("rb") as file:
+        data = file.read(_READ)
+    spans: list[Span] = []
+    values: set[str] = set()
+    at = 0
+    for line in data.split(b"\n"):
+        bare = line.removesuffix(b"\r")
+        found = pattern.search(bare)
+        # The last line of a longer file may be cut off here, and then is no line.
+        if found is not None and at + len(line) < _READ:
+            spans.append((at, at + len(bare)))
+            values.update(group.decode("ascii", "replace") for group in found.groups() if group is not None)
+        at += len(line) + 1
+    return spans, values
+
+
+def _outcome(findings: Sequence[Finding]) -> Outcome:
+    """A grave fault that is over is a warning."""
+    live = [finding for finding in findings if finding.severity is not Severity.INFO]
+    if any(finding.severity.rank <= Severity.HIGH.rank and finding.state is not State.RECOVERED for finding in live):
+        return Outcome.FAIL
+    return Outcome.WARN if live else Outcome.PASS
+
+
+def _checked(
+    area: Area,
+    status: Outcome,
+    detail: str,
+    findings: Sequence[Finding],
+    evidence: Sequence[Evidence],
+    read: Sequence[str],
+) -> DiagnosticCheck:
+    return DiagnosticCheck(
+        check=area.check,
+        status=status,
+        detail=detail,
+        finding_ids=[finding.finding_id for finding in findings],
+        evidence=[EvidenceRecord.of(each) for each in evidence],
+        files=list(read),
+    )
