@@ -1,10 +1,12 @@
 """`affidavit verify INCIDENT`: prove a stored diagnosis again, with no chat model and no cloud."""
 
+from pathlib import Path
+
 from affidavit.bootstrap import build_app
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.report.screen import make_console, text
 from affidavit.entrypoints.supervision import NodeLines
-from affidavit.errors import EvidenceUnavailable
+from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.incidents.context import IncidentContexts
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.records import Records
@@ -14,6 +16,8 @@ from affidavit.verification.verify import Verdict, verify
 
 
 def run_verify_incident(name: str, *, no_color: bool, is_quiet: bool) -> Exit:
+    if Path(name).exists():
+        raise InputRefused(f"{name} is a file, and its bundle is missing", hint="affidavit verify INDEX BUNDLE")
     app = build_app(Settings.from_environment())
     records = Records(app.objects)
     contexts = IncidentContexts(

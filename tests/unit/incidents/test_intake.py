@@ -1,0 +1,190 @@
+"""Alerts in every shape, and shapes that are none."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from affidavit.incidents.incident import Incident, Signal, incident_from_json, incident_to_json
+from affidavit.incidents.intake import BadRecord, NotAFault, message_of, notices_of, read_alert, records_of
+
+NOW = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
+TOPIC = "arn:aws:sns:ca-central-1:123456789012:alerts"
+FUNCTION_ARN = "arn:aws:lambda:ca-central-1:123456789012:function:data-processor"
+REPORT = {"function_name": "data-processor", "error_type": "ClientError", "error_message": "AccessDenied"}
+
+
+def a_record(message: Any, *, at: str = "2026-01-15T10:00:00.000Z", message_id: str = "m-1") -> dict[str, Any]:
+    text = message if isinstance(message, str) else json.dumps(message)
+    return {
+        "EventSource": "aws:sns",
+        "Sns": {"MessageId": message_id, "Message": text, "Timestamp": at, "TopicArn": TOPIC},
+    }
+
+
+def an_alarm(state: str = "ALARM") -> dict[str, Any]:
+    return {
+        "AlarmName": "data-processor-throttles",
+        "AlarmArn": "arn:aws:cloudwatch:ca-central-1:123456789012:alarm:data-processor-throttles",
+        "NewStateValue": state,
+        "NewStateReason": "Threshold Crossed: 1 datapoint was greater than the threshold",
+        "StateChangeTime": "2026-01-15T10:00:00.000+0000",
+        "AWSAccountId": "123456789012",
+        "Region": "Canada (Central)",
+        "Trigger": {
+            "MetricName": "Throttles",
+            "Namespace": "AWS/Lambda",
+            "Dimensions": [{"name": "FunctionName", "value": "data-processor"}],
+        },
+    }
+
+
+def a_bus_alarm(state: str = "ALARM") -> dict[str, Any]:
+    metric = {"namespace": "AWS/Lambda", "name": "Errors", "dimensions": {"FunctionName": "data-processor"}}
+    return {
+        "version": "0",
+        "id": "e-1",
+        "detail-type": "CloudWatch Alarm State Change",
+        "source": "aws.cloudwatch",
+        "account": "123456789012",
+        "region": "ca-central-1",
+        "time": "2026-01-15T10:00:00Z",
+        "detail": {
+            "alarmName": "data-processor-errors",
+            "state": {"value": state, "reason": "Threshold Crossed"},
+            "configuration": {"metrics": [{"id": "m1", "metricStat": {"metric": metric}}]},
+        },
+    }
+
+
+def an_invocation() -> dict[str, Any]:
+    return {
+        "version": "1.0",
+        "timestamp": "2026-01-15T10:00:00.000Z",
+        "requestContext": {
+            "requestId": "r-1",
+            "functionArn": f"{FUNCTION_ARN}:$LATEST",
+            "condition": "RetriesExhausted",
+        },
+        "responsePayload": {"errorType": "KeyError", "errorMessage": "'bucket'"},
+    }
+
+
+def only(event: dict[str, Any]) -> Incident:
+    (notice,) = notices_of(event, now=NOW)
+    assert isinstance(notice, Incident)
+    return notice
+
+
+@pytest.mark.parametrize(
+    ("event", "signal", "name"),
+    [
+        ({"Records": [a_record(REPORT)]}, Signal.FAILURE_REPORT, "ClientError"),
+        ({"Records": [a_record(an_alarm())]}, Signal.ALARM, "data-processor-throttles"),
+        ({"Records": [a_record(a_bus_alarm())]}, Signal.ALARM, "data-processor-errors"),
+        ({"Records": [a_record(an_invocation())]}, Signal.INVOCATION_FAILURE, "KeyError"),
+        (a_bus_alarm(), Signal.ALARM, "data-processor-errors"),
+        (an_alarm(), Signal.ALARM, "data-processor-throttles"),
+        (an_invocation(), Signal.INVOCATION_FAILURE, "KeyError"),
+    ],
+)
+def test_every_shape_says_the_same_things(event: dict[str, Any], signal: Signal, name: str) -> None:
+    incident = only(event)
+    assert (incident.signal, incident.signal_name, incident.function) == (signal, name, "data-processor")
+    assert (incident.account, incident.region) == ("123456789012", "ca-central-1")
+    assert incident.occurred_at == datetime(2026, 1, 15, 10, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("event", [an_alarm("OK"), an_alarm("INSUFFICIENT_DATA"), a_bus_alarm("OK")])
+def test_an_alarm_that_did_not_fire_is_no_incident(event: dict[str, Any]) -> None:
+    (notice,) = notices_of({"Records": [a_record(event)]}, now=NOW)
+    assert isinstance(notice, NotAFault)
+
+
+def test_an_alarm_over_an_expression_names_its_function_too() -> None:
+    metric = {"Dimensions": [{"name": "FunctionName", "value": "data-processor"}], "MetricName": "Errors"}
+    alarm = {**an_alarm(), "Trigger": {"Metrics": [{"Id": "e1", "MetricStat": {"Metric": metric}}]}}
+    assert only({"Records": [a_record(alarm)]}).resources == ("data-processor",)
+
+
+# --- identity --------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_delivery_is_the_same_incident_however_late_it_is_read() -> None:
+    record = {"Records": [a_record(REPORT)]}
+    early, late = only(record), notices_of(record, now=NOW + timedelta(days=22))[0]
+    assert isinstance(late, Incident)
+    assert early.incident_id == late.incident_id
+
+
+def test_retries_within_five_minutes_are_one_incident_and_later_ones_another() -> None:
+    times = ("10:00:01", "10:01:05", "10:03:10", "10:05:00")
+    ids = [only({"Records": [a_record(REPORT, at=f"2026-01-15T{at}Z", message_id=at)]}).incident_id for at in times]
+    assert len(set(ids[:3])) == 1
+    assert ids[3] != ids[0]
+
+
+def test_a_retry_past_the_border_of_its_window_may_join_the_one_before() -> None:
+    before = only({"Records": [a_record(REPORT, at="2026-01-15T10:04:59Z")]})
+    after = only({"Records": [a_record(REPORT, at="2026-01-15T10:05:01Z")]})
+    assert after.incident_id != before.incident_id
+    assert after.may_join == before.incident_id
+
+
+@pytest.mark.parametrize("other", [{"function_name": "other"}, {"error_type": "KeyError"}, {"region": "eu-west-1"}])
+def test_another_function_signal_or_region_is_another_incident(other: dict[str, str]) -> None:
+    first, second = only({"Records": [a_record(REPORT)]}), only({"Records": [a_record({**REPORT, **other})]})
+    assert first.incident_id != second.incident_id
+
+
+def test_an_incident_that_is_named_keeps_its_name() -> None:
+    incident = only({"Records": [a_record({**REPORT, "incident_id": "data-processor-r-1"})]})
+    assert (incident.incident_id, incident.may_join) == ("data-processor-r-1", None)
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a b", "x" * 200, "a#b", ".hidden"])
+def test_a_name_that_could_not_stand_in_a_key_is_replaced_by_its_hash(name: str) -> None:
+    incident = only({"Records": [a_record({**REPORT, "incident_id": name})]})
+    assert incident.incident_id.startswith("inc-")
+    again = only({"Records": [a_record({**REPORT, "incident_id": name}, at="2026-01-20T10:00:00Z")]})
+    assert incident.incident_id == again.incident_id
+
+
+# --- bad records -----------------------------------------------------------------------------------------------------
+
+
+def test_one_bad_record_harms_no_other_and_is_kept_as_it_came() -> None:
+    records = [a_record("not json"), a_record(REPORT), a_record("[1]"), a_record({"what": "?"}), {"Sns": {}}, 7]
+    notices = notices_of({"Records": records}, now=NOW)
+    assert [type(notice) for notice in notices] == [BadRecord, Incident, BadRecord, BadRecord, BadRecord, BadRecord]
+    assert isinstance(notices[0], BadRecord)
+    assert "not json" in notices[0].text
+
+
+def test_an_event_without_records_is_an_error_of_the_caller() -> None:
+    with pytest.raises(KeyError):
+        records_of({})
+    with pytest.raises(IndexError):
+        records_of({"Records": []})
+    with pytest.raises(json.JSONDecodeError):
+        message_of(a_record("{"))
+    with pytest.raises(ValidationError):
+        message_of({"Sns": {}})
+
+
+def test_a_runaway_message_is_cut_and_says_so() -> None:
+    incident = only({"Records": [a_record({**REPORT, "error_message": "x" * 10_000})]})
+    assert incident.message.endswith("… (6000 characters cut)")
+
+
+def test_an_incident_comes_back_as_it_was_stored() -> None:
+    incident = only({"Records": [a_record(REPORT)]})
+    assert incident_from_json(incident_to_json(incident)) == incident
+
+
+def test_an_alert_without_a_time_has_the_time_it_was_sent() -> None:
+    alert = read_alert(a_record(REPORT, at="2026-01-15T10:00:00.000Z"), now=NOW)
+    assert isinstance(alert, Incident)
+    assert alert.occurred_at == datetime(2026, 1, 15, 10, 0, tzinfo=UTC)
