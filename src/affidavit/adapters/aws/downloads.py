@@ -15,6 +15,8 @@ from affidavit.errors import UpstreamFailed
 MOST_BYTES = 4 << 30
 # Who got a path opens it soon; after that the file may go (an open file stays readable).
 GRACE_SECONDS = 300
+# A download that has not grown for so long belongs to a process that died.
+ABANDONED_SECONDS = 3600
 
 
 class DownloadCache:
@@ -59,6 +61,7 @@ class DownloadCache:
                 temporary.unlink(missing_ok=True)
 
     def _make_room(self, size: int) -> None:
+        self._remove_abandoned()
         known = sorted((_used(path) for path in self._folder.glob("*/*")), reverse=True)
         total, now = size, time.time()
         for used, length, path in known:
@@ -66,6 +69,12 @@ class DownloadCache:
             if total > self._most_bytes and used < now - GRACE_SECONDS:
                 path.unlink(missing_ok=True)
                 total -= length
+
+    def _remove_abandoned(self) -> None:
+        before = time.time() - ABANDONED_SECONDS
+        for path in self._folder.iterdir():
+            if path.is_file() and _used(path)[0] < before:
+                path.unlink(missing_ok=True)
 
 
 def _used(path: Path) -> tuple[float, int, Path]:
