@@ -47,6 +47,7 @@ def test_with_a_tool_unanswered_no_fault_is_claimed_that_is_not_there(
     diagnosis = best_so_far(entries)
     if diagnosis is not None:
         assert verify(diagnosis, entries).holds
+        assert not set(diagnosis.fault_types) & set(scenario.truth.must_not_claim)
         if not diagnosis.fault_types:
             assert left_out not in ("get_recent_logs", "get_lambda_config")
 

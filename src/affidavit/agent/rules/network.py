@@ -1,10 +1,11 @@
 """Network faults: a host that cannot be reached or a name that does not resolve, explained by what blocks the way."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from affidavit.agent.rules.facts import NETWORK, Facts
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
+from affidavit.agent.rules.runs import Sign
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, RiskLevel
 
 HTTPS = 443
@@ -12,32 +13,56 @@ HTTPS = 443
 REPLIES = 32_768
 ANYWHERE = "0.0.0.0/0"
 
+EFFECTS = frozenset({"unreachable", "unresolved", "timed-out", "raised"})
+
 Block = tuple[str, tuple[str, ...], tuple[EvidencePointer, ...]]
 """The cause in words, what it is about, and what shows it."""
 
 
 def network_faults(facts: Facts) -> Iterator[Fault]:
     signs = facts.history.current("unreachable", "unresolved")
-    silent = not signs and facts.history.current("timed-out")
+    if signs and not facts.network.get("in_vpc"):
+        yield _unexplained(facts, signs)
+    silent = [] if signs else facts.history.current("timed-out")
     if not facts.network.get("in_vpc") or not (signs or silent):
         return
     blocks = list(_blocks(facts, is_naming=any(sign.kind == "unresolved" for sign in signs)))
-    if silent and not blocks:
-        return
-    quotes = [facts.quote(sign, shows="The function could not reach what it calls.") for sign in signs or silent or []]
-    cause = (
-        "; ".join(block[0] for block in blocks) or "hosts cannot be reached, though the VPC's settings do not show why"
-    )
+    if blocks or signs:
+        yield _blocked(facts, signs or silent, blocks)
+
+
+def _blocked(facts: Facts, signs: Sequence[Sign], blocks: Sequence[Block]) -> Fault:
+    cause = "; ".join(block[0] for block in blocks) or "the VPC's settings do not show what stops them"
     resources = [name for block in blocks for name in block[1]] or [str(facts.network.get("vpc_id") or facts.function)]
-    yield Fault(
+    return Fault(
         kind=FaultType.NETWORK_BLOCK,
         cause=f"packets of {facts.function} do not get through: {cause}",
         resources=names(*resources),
-        proof=(*quotes, *(pointer for block in blocks for pointer in block[2])),
+        proof=(*_quotes(facts, signs), *(pointer for block in blocks for pointer in block[2])),
         remedy=Remedy(action="Open the way again", details=f"{cause[0].upper()}{cause[1:]}.", risk=RiskLevel.MEDIUM),
-        explains=frozenset({"unreachable", "unresolved", "timed-out", "raised"}),
+        explains=EFFECTS,
         gaps=() if blocks else ("what blocks the way",),
     )
+
+
+def _unexplained(facts: Facts, signs: Sequence[Sign]) -> Fault:
+    """Nobody looked at the way, or there is none of ours: the far end may be at fault as well."""
+    why = "the function is not in a VPC" if facts.network else "how its packets leave was not read"
+    return Fault(
+        kind=FaultType.UNKNOWN,
+        cause=f"{facts.function or 'the function'} cannot reach what it calls, and {why}",
+        resources=names(facts.function),
+        proof=_quotes(facts, signs),
+        remedy=Remedy(
+            action="See whether the called host answers others", details="The way and the far end are both open."
+        ),
+        explains=EFFECTS,
+        gaps=("whether the way or the far end is at fault",),
+    )
+
+
+def _quotes(facts: Facts, signs: Sequence[Sign]) -> tuple[EvidencePointer, ...]:
+    return tuple(facts.quote(sign, shows="The function could not reach what it calls.") for sign in signs)
 
 
 def _blocks(facts: Facts, *, is_naming: bool) -> Iterator[Block]:

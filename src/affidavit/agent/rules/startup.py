@@ -10,6 +10,7 @@ from affidavit.agent.rules.wording import names_in
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, IncidentSeverity
 
 _IMPORTED = re.compile(r"Unable to import module '(?P<module>[^']+)': No module named '(?P<missing>[^']+)'")
+_CLASS = re.compile(r"(Error|Exception|NotFound)$")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]+")
 
 
@@ -151,9 +152,12 @@ def _variables(facts: Facts) -> Iterator[Fault]:
 
 
 def _is_unset(facts: Facts, sign: Sign) -> bool:
-    if not sign.name or not facts.config or sign.name in facts.config.get("EnvironmentVariableNames", []):
+    """A KeyError of os.environ says it by itself; a name in capitals says it when the settings lack it."""
+    if not sign.name or sign.name in facts.config.get("EnvironmentVariableNames", []):
         return False
-    return sign.kind == "variable-missing" or "environ" in sign.message or _VARIABLE.fullmatch(sign.name) is not None
+    if sign.kind == "variable-missing" or "environ" in sign.message:
+        return True
+    return bool(facts.config) and _VARIABLE.fullmatch(sign.name) is not None
 
 
 def _configured(
@@ -193,5 +197,6 @@ def _code(facts: Facts, cause: str, sign: Sign, explains: set[str]) -> Fault:
 
 def _brief(sign: Sign) -> str:
     """The names in the error, never its text: anybody may have written that. The evidence quotes it."""
-    kind, *others = names_in(sign.message) or ["an error without a name"]
+    found = sorted(names_in(sign.message), key=lambda name: not _CLASS.search(name))
+    kind, *others = found or ["an error without a name"]
     return f"{kind} ({', '.join(others[:6])})" if others else kind
