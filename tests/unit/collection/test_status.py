@@ -176,7 +176,6 @@ def test_what_has_ended_is_not_stopped_again(fleet: Fleet, ended: str) -> None:
 def test_an_execution_that_ends_while_it_is_being_stopped_keeps_its_end(fleet: Fleet) -> None:
     execution_id = started(fleet)
     fleet.collector.stop_fails = Conflict("it has ended")
-    fleet.collector.stop_fails.add_note("as SSM says")
     task = ask(fleet, execution_id, cancel=True).task
     assert "it ended before it could be stopped" in task.message
 
