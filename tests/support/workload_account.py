@@ -1,18 +1,22 @@
 """The seeded account on an emulator that enforces IAM, for tests that break it."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from affidavit.adapters.aws.chaos import AwsFaultTarget
 from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.workloads import AwsWorkloadInspector
 from affidavit.ports import SystemClock
-from affidavit.sandbox.account import EnforcingEmulator, SeededAccount, seed_account
+from affidavit.sandbox.account import FUNCTION, EnforcingEmulator, SeededAccount, seed_account
 from affidavit.sandbox.resources import ACCESS_KEY, Account
+from affidavit.sandbox.vpc_gate import VpcGate, function_may_leave
 from affidavit.workloads.questions import Workloads
 
 REGION = "ca-central-1"
@@ -24,6 +28,7 @@ class Stage:
     account: Account
     seeded: SeededAccount
     environment: dict[str, str]
+    gate: VpcGate
 
     def client(self, service: str) -> Any:
         return self.account.client(service)
@@ -39,8 +44,17 @@ class Stage:
     def workloads(self) -> Workloads:
         return Workloads(inspector=self.target(), clock=SystemClock(), functions=frozenset({self.seeded.function}))
 
+    def unscoped(self) -> Workloads:
+        return Workloads(inspector=self.target(), clock=SystemClock(), functions=None)
+
     def ask(self, tool: str) -> Any:
         return self.workloads().answer(tool, {"lambda_name": self.seeded.function})
+
+    def wait_for_gate(self, *, shut: bool) -> None:
+        deadline = time.monotonic() + 20
+        while self.gate.is_shut != shut and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert self.gate.is_shut == shut
 
     def invoke(self) -> Any:
         return self.client("lambda").invoke(FunctionName=self.seeded.function, Payload=b"{}")
@@ -50,13 +64,31 @@ class Stage:
 def stage(folder: Path) -> Iterator[Stage]:
     emulator = EnforcingEmulator(folder, region=REGION)
     emulator.start()
+    inspector = AwsWorkloadInspector(_Direct(emulator.url))
+    where = urlsplit(emulator.url)
     try:
         account = Account(url=emulator.url, region=REGION)
-        yield Stage(
-            account=account, seeded=seed_account(account, region=REGION), environment=_environment(emulator.url)
-        )
+        with VpcGate(
+            (str(where.hostname), int(where.port or 0)), lambda: function_may_leave(inspector, FUNCTION)
+        ) as gate:
+            seeded = seed_account(account, region=REGION, gate_url=gate.url)
+            yield Stage(account=account, seeded=seeded, environment=_environment(emulator.url), gate=gate)
     finally:
         emulator.stop()
+
+
+class _Direct(AwsClients):
+    """Clients of the emulator, whatever the environment says."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(REGION)
+        self._account = Account(url=url, region=REGION)
+        self._made: dict[str, Any] = {}
+
+    def client(self, service: str, *, region: str | None = None, attempts: int = 1) -> Any:
+        if service not in self._made:
+            self._made[service] = self._account.client(service)
+        return self._made[service]
 
 
 def _environment(url: str) -> dict[str, str]:

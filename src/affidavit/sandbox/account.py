@@ -59,13 +59,13 @@ class SeededAccount:
     network: Network
 
 
-def seed_account(clients: Clients, *, region: str, in_vpc: bool = True) -> SeededAccount:
-    """Make it all in an empty account. A function in a VPC can also be cut off."""
+def seed_account(clients: Clients, *, region: str, gate_url: str | None = None) -> SeededAccount:
+    """Make it all in an empty account. With a gate (`vpc_gate`), that is the function's only way out."""
     topic_arn = clients.client("sns").create_topic(Name=ALERTS)["TopicArn"]
     _bucket(clients, region)
     role_arn = _role(clients, topic_arn)
     network = _network(clients, region)
-    function_arn = _function(clients, role_arn, topic_arn, network if in_vpc else None)
+    function_arn = _function(clients, role_arn, topic_arn, network, gate_url)
     for metric in ("Errors", "Throttles"):
         _alarm(clients, metric, topic_arn)
     return SeededAccount(
@@ -132,8 +132,8 @@ def _nacl(ec2: Any, vpc_id: str) -> str:
     return next(acl["NetworkAclId"] for acl in found if acl["IsDefault"])
 
 
-def _function(clients: Clients, role_arn: str, topic_arn: str, network: Network | None) -> str:
-    place = {"SubnetIds": [network.subnet_id], "SecurityGroupIds": [network.group_id]} if network else {}
+def _function(clients: Clients, role_arn: str, topic_arn: str, network: Network, gate_url: str | None) -> str:
+    variables = {"INPUT_BUCKET": INPUT_BUCKET, "METRIC_NAMESPACE": NAMESPACE, "ALERT_TOPIC_ARN": topic_arn}
     created = clients.client("lambda").create_function(
         FunctionName=FUNCTION,
         Runtime="python3.12",
@@ -142,11 +142,9 @@ def _function(clients: Clients, role_arn: str, topic_arn: str, network: Network 
         Code={"ZipFile": package()},
         Timeout=TIMEOUT,
         MemorySize=256,
-        Environment={
-            "Variables": {"INPUT_BUCKET": INPUT_BUCKET, "METRIC_NAMESPACE": NAMESPACE, "ALERT_TOPIC_ARN": topic_arn}
-        },
+        Environment={"Variables": variables | ({"AWS_ENDPOINT_URL": gate_url} if gate_url else {})},
+        VpcConfig={"SubnetIds": [network.subnet_id], "SecurityGroupIds": [network.group_id]},
         Tags=dict([CHAOS_TAG]),
-        **({"VpcConfig": place} if place else {}),
     )
     return created["FunctionArn"]
 
