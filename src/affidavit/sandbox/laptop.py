@@ -12,6 +12,7 @@ from affidavit.sandbox.emulator import Emulator
 from affidavit.sandbox.executions import Executions
 from affidavit.sandbox.fleet import REGION, Fleet
 from affidavit.sandbox.gateway import Gateway
+from affidavit.sandbox.identity import identity_of
 
 
 @dataclass(slots=True)
@@ -43,12 +44,15 @@ class Sandbox:
         return self
 
     def stop(self) -> None:
-        if hasattr(self, "_gateway"):
+        """The gateway last: who finds it gone may be sure that all is."""
+        has_simulators = hasattr(self, "_gateway")
+        if has_simulators:
             self.automation.stop()
-            self._gateway.stop()
         if self.bedrock is not None:
             self.bedrock.stop()
         self.emulator.stop()
+        if has_simulators:
+            self._gateway.stop()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -101,7 +105,9 @@ class Sandbox:
             on_upload=self.on_upload,
             executions=Executions(self.executions_file),
         )
-        self._gateway = Gateway(self.emulator.url, [self.automation.answer, self.fleet.answer])
+        self._gateway = Gateway(
+            self.emulator.url, [identity_of(self.automation), self.automation.answer, self.fleet.answer]
+        )
         self._gateway.start()
         if self.bedrock is not None:
             self.bedrock.start()

@@ -11,6 +11,7 @@ import typer
 from affidavit.entrypoints.cli import chaos as chaos_command
 from affidavit.entrypoints.cli import incident as incident_command
 from affidavit.entrypoints.cli import rules as rules_command
+from affidavit.entrypoints.cli import sandbox as sandbox_command
 from affidavit.entrypoints.cli.exits import EXIT_CODES, Exit, exit_code_of
 from affidavit.errors import AffidavitError
 from affidavit.evidence.severity import Severity
@@ -25,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(rules_command.app)
+app.add_typer(sandbox_command.app)
 app.add_typer(incident_command.app)
 app.add_typer(chaos_command.app)
 

@@ -1,0 +1,178 @@
+"""`affidavit sandbox`: a laptop AWS to try everything on. Heavy modules are imported on use."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from affidavit.entrypoints.cli.exits import Exit
+from affidavit.errors import UpstreamFailed
+
+if TYPE_CHECKING:
+    from affidavit.sandbox.automation import OnUpload
+    from affidavit.sandbox.session import Session
+
+EPILOG = """Exit codes: 0 done · 1 none runs (status) · 2 the input was refused, one runs already, or none runs ·
+3 it did not start or stop · 4 an error of Affidavit's own · 130 interrupted"""
+START_SECONDS = 60.0
+
+app = typer.Typer(
+    name="sandbox",
+    help="A laptop AWS: buckets, tables, nodes to collect from. Needs no account and reaches no network.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    epilog=EPILOG,
+)
+
+
+@app.command(epilog=EPILOG)
+def up(
+    detach: Annotated[bool, typer.Option("--detach", help="Leave it running and return.")] = False,
+) -> None:
+    """Start the sandbox and print the variables that point other commands at it. Ctrl-C stops it.
+
+    Everything listens on 127.0.0.1 and is forgotten when it stops. Bundles that its nodes upload are indexed as in AWS.
+    """
+    from affidavit.sandbox.session import refuse_second
+
+    refuse_second(_data_dir())
+    raise typer.Exit(_up_detached() if detach else _up())
+
+
+@app.command(epilog=EPILOG)
+def down() -> None:
+    """Stop the sandbox that runs for this folder."""
+    from affidavit.sandbox.session import end, needed_session
+
+    session = needed_session(_data_dir())
+    end(session)
+    print("the sandbox is stopped")
+
+
+@app.command(epilog=EPILOG)
+def status() -> None:
+    """Say whether a sandbox runs for this folder, and what it has."""
+    from affidavit.sandbox.session import running_session
+
+    session = running_session(_data_dir())
+    said = session.identity() if session is not None else None
+    if session is None or said is None:
+        print("no sandbox runs; start one: affidavit sandbox up --detach")
+        raise typer.Exit(Exit.FOUND)
+    print(f"running, process {session.pid}, {session.environment['AWS_ENDPOINT_URL']}")
+    print(f"nodes: {', '.join(said['nodes'])}")
+    print(f"collections: {said['collections']} ({said['start_requests']} asked for)")
+    for failure in said["failed_hooks"]:
+        print(f"an upload could not be indexed: {failure}")
+
+
+@app.command(epilog=EPILOG)
+def env() -> None:
+    """Print the variables to use: eval "$(affidavit sandbox env)"."""
+    from affidavit.sandbox.session import needed_session
+
+    _print_environment(needed_session(_data_dir()).environment)
+
+
+def _up() -> Exit:
+    from affidavit.sandbox.laptop import Sandbox
+    from affidavit.sandbox.session import recorded
+
+    stopped = threading.Event()
+    data_dir = _data_dir()
+    with Sandbox(data_dir / "sandbox", on_upload=_indexing()) as sandbox:
+        os.environ.update(sandbox.environment)
+        _on_stop(stopped.set)
+        with recorded(data_dir, sandbox.environment):
+            _print_environment(sandbox.environment)
+            print("# the sandbox runs; Ctrl-C stops it", file=sys.stderr, flush=True)
+            stopped.wait()
+    return Exit.DONE
+
+
+def _on_stop(stop: Callable[[], None]) -> None:
+    """Ctrl-C is how a sandbox is meant to end: no failure, as it would be elsewhere."""
+
+    def handle(_number: int, _frame: object) -> None:
+        stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handle)
+
+
+def _up_detached() -> Exit:
+    data_dir = _data_dir()
+    data_dir.mkdir(parents=True, exist_ok=True)
+    log = data_dir / "sandbox.log"
+    with log.open("wb") as output:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "affidavit", "sandbox", "up"],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    _print_environment(_awaited(child, data_dir, log).environment)
+    return Exit.DONE
+
+
+def _awaited(child: "subprocess.Popen[bytes]", data_dir: Path, log: Path) -> "Session":
+    from affidavit.sandbox.session import running_session
+
+    deadline = time.monotonic() + START_SECONDS
+    while child.poll() is None and time.monotonic() < deadline:
+        if (session := running_session(data_dir)) is not None:
+            return session
+        time.sleep(0.05)
+    child.terminate()
+    raise UpstreamFailed("the sandbox did not start", hint=f"read {log}")
+
+
+def _indexing() -> "OnUpload":
+    """What the bucket's event starts in AWS."""
+    from functools import cache
+
+    from affidavit.bootstrap import build_app
+    from affidavit.investigation import analyze
+    from affidavit.knowledge import load_knowledge
+    from affidavit.nodes.ingest import ingest
+    from affidavit.nodes.library import Library
+    from affidavit.settings import Settings
+
+    @cache
+    def library() -> Library:
+        app = build_app(Settings.from_environment())
+        return Library(
+            objects=app.objects,
+            state=app.state,
+            clock=app.clock,
+            knowledge=load_knowledge(),
+            directory=app.directory,
+        )
+
+    def on_upload(_bucket: str, key: str) -> None:
+        # Alone: a process with threads must not fork.
+        ingest(key, library(), analyze=analyze, workers=1)
+
+    return on_upload
+
+
+def _print_environment(environment: Mapping[str, str]) -> None:
+    print("unset AWS_PROFILE")
+    for name, value in environment.items():
+        print(f"export {name}={shlex.quote(value)}")
+    sys.stdout.flush()
+
+
+def _data_dir() -> Path:
+    from affidavit.settings import Settings
+
+    return Settings.from_environment().data_dir.absolute()

@@ -1,0 +1,25 @@
+"""How a running sandbox tells that it is one."""
+
+import json
+import os
+
+from affidavit.sandbox.automation import Automation
+from affidavit.sandbox.gateway import Answer, Request, Simulator
+
+IDENTITY_PATH = "/_affidavit"
+
+
+def identity_of(automation: Automation) -> Simulator:
+    def answer(request: Request) -> Answer | None:
+        if request.path != IDENTITY_PATH:
+            return None
+        said = {
+            "pid": os.getpid(),
+            "nodes": [node.instance_id for node in automation.fleet.nodes],
+            "collections": len(automation.executions.all()),
+            "start_requests": automation.start_requests,
+            "failed_hooks": [str(failure) for failure in automation.hook_failures],
+        }
+        return Answer(body=json.dumps(said).encode(), headers={"Content-Type": "application/json"})
+
+    return answer

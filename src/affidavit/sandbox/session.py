@@ -1,0 +1,83 @@
+"""The sandbox that runs beside other commands: where it says that it runs, and how they find it."""
+
+import json
+import os
+import signal
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from affidavit.errors import Conflict, NotFound, UpstreamFailed
+from affidavit.sandbox.identity import IDENTITY_PATH
+
+STATE_FILE = "sandbox.json"
+STOP_SECONDS = 20.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Session:
+    pid: int
+    environment: Mapping[str, str]
+
+    @property
+    def url(self) -> str:
+        return self.environment["AWS_ENDPOINT_URL_SSM"]
+
+    def identity(self) -> Mapping[str, Any] | None:
+        """What it says of itself; None when it is gone, or when its port is somebody else's by now."""
+        try:
+            with urllib.request.urlopen(f"{self.url}{IDENTITY_PATH}", timeout=5) as answer:
+                said: dict[str, Any] = json.load(answer)
+        except (urllib.error.URLError, OSError, ValueError):
+            return None
+        return said if said.get("pid") == self.pid else None
+
+
+def running_session(data_dir: Path) -> Session | None:
+    try:
+        session = Session(**json.loads((data_dir / STATE_FILE).read_text()))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+    return session if session.identity() is not None else None
+
+
+def needed_session(data_dir: Path) -> Session:
+    session = running_session(data_dir)
+    if session is None:
+        raise NotFound(f"no sandbox runs for {data_dir}", hint="start one: affidavit sandbox up --detach")
+    return session
+
+
+@contextmanager
+def recorded(data_dir: Path, environment: Mapping[str, str]) -> Generator[Session]:
+    """Others find the sandbox as long as this is entered."""
+    session, file = Session(pid=os.getpid(), environment=environment), data_dir / STATE_FILE
+    data_dir.mkdir(parents=True, exist_ok=True)
+    written = file.with_suffix(".new")
+    written.write_text(json.dumps(asdict(session), indent=2))
+    written.replace(file)
+    try:
+        yield session
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def refuse_second(data_dir: Path) -> None:
+    if (session := running_session(data_dir)) is not None:
+        raise Conflict(f"a sandbox runs already (process {session.pid})", hint="affidavit sandbox down")
+
+
+def end(session: Session) -> None:
+    """Asks it to stop and waits until it has."""
+    with suppress(ProcessLookupError):
+        os.kill(session.pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_SECONDS
+    while session.identity() is not None:
+        if time.monotonic() > deadline:
+            raise UpstreamFailed(f"the sandbox (process {session.pid}) does not stop", hint=f"kill {session.pid}")
+        time.sleep(0.05)
