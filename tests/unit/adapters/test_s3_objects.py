@@ -1,0 +1,89 @@
+"""What only the S3 store does: encryption for a job and a tool, and a bounded cache of downloads."""
+
+import base64
+import io
+import json
+import os
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.downloads import GRACE_SECONDS, DownloadCache
+from affidavit.adapters.aws.objects import S3ObjectStore
+from affidavit.errors import UpstreamFailed
+from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.resources import BUCKET
+
+FOLDER = f"eks_i-{uuid.uuid4().hex[:17]}"
+
+
+def requests_of(clients: AwsClients) -> list[dict[str, Any]]:
+    """The headers of every write that leaves for S3."""
+    seen: list[dict[str, Any]] = []
+    events = clients.client("s3").meta.events
+    events.register("before-send.s3.*", lambda request, **_: seen.append(dict(request.headers)))
+    return seen
+
+
+def test_every_write_names_key_job_and_tool(sandbox: Sandbox, aws_environment: dict[str, str], tmp_path: Path) -> None:
+    key_id = sandbox.client("kms").create_key()["KeyMetadata"]["KeyId"]
+    clients = AwsClients(sandbox.region)
+    store = S3ObjectStore(clients, BUCKET, kms_key_id=key_id, cache_dir=tmp_path / "cache")
+    sent = requests_of(clients)
+    (tmp_path / "file").write_bytes(b"x")
+    store.put(f"{FOLDER}/put", b"x", purpose="ingest")
+    store.put_new(f"{FOLDER}/new", b"x", purpose="ingest")
+    store.put_file(f"{FOLDER}/file", tmp_path / "file", purpose="ingest")
+    assert len(sent) == 3
+    for headers in sent:
+        assert headers["x-amz-server-side-encryption"] in ("aws:kms", b"aws:kms")
+        context = headers["x-amz-server-side-encryption-context"]
+        assert json.loads(base64.b64decode(context)) == {"job_id": FOLDER, "tool": "ingest"}
+    assert sandbox.client("s3").head_object(Bucket=BUCKET, Key=f"{FOLDER}/put")["ServerSideEncryption"] == "aws:kms"
+
+
+def test_a_second_local_copy_is_not_downloaded_again(
+    sandbox: Sandbox, aws_environment: dict[str, str], tmp_path: Path
+) -> None:
+    clients = AwsClients(sandbox.region)
+    store = S3ObjectStore(clients, BUCKET, kms_key_id="", cache_dir=tmp_path / "cache")
+    store.put(f"{FOLDER}/x.tar.gz", b"bytes", purpose="test")
+    first = store.local_copy(f"{FOLDER}/x.tar.gz")
+    sent: list[str] = []
+    clients.client("s3").meta.events.register("before-send.s3.*", lambda request, **_: sent.append(request.method))
+    assert store.local_copy(f"{FOLDER}/x.tar.gz") == first
+    assert sent == ["HEAD"]
+    assert first.name == "x.tar.gz"
+
+
+def a_fetch(data: bytes) -> Any:
+    return lambda **_: {"Body": io.BytesIO(data)}
+
+
+def test_old_copies_make_room_and_fresh_ones_stay(tmp_path: Path) -> None:
+    cache = DownloadCache(tmp_path / "cache", most_bytes=25)
+    paths = [cache.copy(f"k/{number}", "e", 10, a_fetch(b"0123456789")) for number in range(3)]
+    assert all(path.exists() for path in paths)
+    for age, path in zip((30, 20, 10), paths, strict=True):
+        os.utime(path, (0, time.time() - GRACE_SECONDS - age))
+    newest = cache.copy("k/new", "e", 10, a_fetch(b"0123456789"))
+    assert [path.exists() for path in (*paths, newest)] == [False, False, True, True]
+
+
+def test_a_download_that_ends_early_is_no_copy(tmp_path: Path) -> None:
+    cache = DownloadCache(tmp_path / "cache")
+    with pytest.raises(UpstreamFailed, match="4 of 10 bytes") as failure:
+        cache.copy("k/x", "e", 10, a_fetch(b"0123"))
+    assert failure.value.is_retryable
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+
+
+def test_a_cache_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "cache").symlink_to(tmp_path / "real")
+    with pytest.raises(UpstreamFailed, match="somebody else"):
+        DownloadCache(tmp_path / "cache").copy("k/x", "e", 1, a_fetch(b"0"))
