@@ -1,0 +1,120 @@
+"""`affidavit incident` and the Lambdas, as people and AWS start them: real processes, no AWS account."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.command import affidavit
+
+SCENARIO = "permission-s3-statement-removed"
+ALERT = {
+    "Records": [{"Sns": {"MessageId": "m-1", "Message": json.dumps({"function_name": "f", "incident_id": "inc-7"})}}]
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which one incident was investigated."""
+    folder = tmp_path_factory.mktemp("data")
+    done = run(folder, "incident", "submit", "--scenario", SCENARIO)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def run(data: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return affidavit(*arguments, env={"AFFIDAVIT_DATA": str(data), "LOGS_BUCKET": "", "NO_COLOR": "1", **settings})
+
+
+def only_id(data: Path) -> str:
+    (told,) = json.loads(run(data, "incident", "list", "--json").stdout)
+    return told["incident_id"]
+
+
+def test_a_person_sees_the_cause_first_then_quotes_with_their_place_the_plan_and_the_gaps(data: Path) -> None:
+    shown = run(data, "incident", "show", only_id(data))
+    assert shown.returncode == 0
+    lines = shown.stdout.splitlines()
+    assert "s3:GetObject" in lines[0]
+    order = [shown.stdout.index(heading) for heading in ("\nEvidence", "get_iam_state /", "\nPlan", "\nNot known")]
+    assert order == sorted(order)
+
+
+def test_submitting_the_same_alert_again_runs_nothing_and_shows_what_is_known(data: Path) -> None:
+    again = run(data, "incident", "submit", "--scenario", SCENARIO)
+    assert again.returncode == 0
+    assert len(json.loads(run(data, "incident", "list", "--json").stdout)) == 1
+
+
+def test_a_stored_diagnosis_is_proven_again_and_a_forged_answer_is_caught(data: Path, tmp_path: Path) -> None:
+    incident = only_id(data)
+    assert "hold, as recorded" in run(data, "verify", incident).stdout
+    copy = tmp_path / "copy"
+    subprocess.run(["cp", "-r", str(data), str(copy)], check=True)
+    for answer in (copy / "objects" / "incidents" / incident / "answers").iterdir():
+        answer.write_bytes(answer.read_bytes().replace(b"implicitDeny", b"allowed"))
+    forged = run(copy, "verify", incident)
+    assert forged.returncode == 3
+    assert "was changed" in forged.stderr
+
+
+def test_what_is_not_there_or_no_alert_is_refused_with_a_hint(data: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text("{}")
+    for arguments in (
+        ("show", "nope"),
+        ("redrive", "nope"),
+        ("submit",),
+        ("submit", str(bad)),
+        ("submit", "gone.json"),
+    ):
+        refused = run(data, "incident", *arguments)
+        assert refused.returncode == 2, refused.stdout + refused.stderr
+        assert len(refused.stderr.splitlines()) >= 2, "a sentence and a hint"
+
+
+def test_a_diagnosed_incident_is_not_run_again_by_hand(data: Path) -> None:
+    refused = run(data, "incident", "redrive", only_id(data), "--scenario", SCENARIO)
+    assert refused.returncode == 2
+    assert "is DIAGNOSED" in refused.stderr
+
+
+def test_an_empty_list_is_not_called_healthy(tmp_path: Path) -> None:
+    assert "not proof of health" in run(tmp_path, "incident", "list").stdout
+
+
+DUPLICATE = """
+import json, sys
+from datetime import timedelta
+from affidavit.entrypoints.lambdas import on_incident
+from affidavit.incidents.intake import notices_of
+
+class Context:
+    def get_remaining_time_in_millis(self):
+        return 300_000
+
+event = json.loads(sys.argv[1])
+app, supervisor = on_incident.application()
+(incident,) = notices_of(event, now=app.clock.now())
+supervisor.states.take(incident, None, deadline=app.clock.now() + timedelta(minutes=5))
+answer = on_incident.handler(event, Context())
+heavy = sorted(name for name in sys.modules if name.partition(".")[0] in
+               ("langgraph", "langchain", "langchain_core", "langchain_aws", "mcp", "boto3", "numpy", "hyperscan"))
+print(json.dumps({"answer": answer, "heavy": heavy}), file=sys.stderr)
+"""
+
+
+def test_a_duplicate_delivery_is_answered_without_loading_an_agent(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DUPLICATE, json.dumps(ALERT)],
+        env={"AFFIDAVIT_DATA": str(tmp_path), "PATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    told = json.loads(done.stderr.splitlines()[-1])
+    assert told["heavy"] == []
+    assert told["answer"]["statusCode"] == 200
+    assert json.loads(told["answer"]["body"]) == [{"incident_id": "inc-7", "outcome": "already handled"}]
