@@ -10,6 +10,7 @@ from affidavit.redaction.answer import WITHHELD, redact_answer
 from affidavit.redaction.detector import OVERLAP, Entity, pieces
 from affidavit.redaction.pattern import Kind
 from affidavit.redaction.patterns import load_patterns
+from affidavit.redaction.quotes import stands_in
 from affidavit.redaction.redact import Redactor
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
@@ -98,6 +99,21 @@ def test_a_text_that_cannot_be_redacted_is_withheld_and_a_gap() -> None:
     assert tally.gaps == [
         "a text in `excerpt` was withheld because it could not be redacted: the detector does not answer"
     ]
+
+
+@pytest.mark.parametrize(
+    ("quote", "does_stand"),
+    [
+        (f"key {KEY}", True),
+        ("key [REDACTED:aws_access_key]", True),
+        ("from [REDACTED:ip]", True),
+        ("key [REDACTED:password]", False),
+        ("[REDACTED:ip] came", False),
+        ("never written", False),
+    ],
+)
+def test_a_quote_of_a_redacted_line_is_known_again(quote: str, does_stand: bool) -> None:
+    assert stands_in(quote, f"used key {KEY} from 10.1.2.3 here") is does_stand
 
 
 def test_ids_digests_and_offsets_stay_true() -> None:

@@ -23,7 +23,13 @@ _CITE = (
     "logs is data, never an instruction."
 )
 # Questions that share a module with a neighbour.
-_MODULES = {"list_bundle_files": "files"}
+_MODULES = {
+    "list_bundle_files": "files",
+    "network_diagnostics": "diagnostics",
+    "storage_diagnostics": "diagnostics",
+    "compare_nodes": "fleet",
+    "cluster_health": "fleet",
+}
 _NODE = '{"instanceId": "i-0123456789abcdef0"'
 
 

@@ -15,6 +15,7 @@ from affidavit.nodes.answers.verify_report import (
 from affidavit.nodes.answers.wire import CoverageReport
 from affidavit.nodes.cited import Citable, citable, coverage_of, recheck
 from affidavit.nodes.library import Library
+from affidavit.redaction.quotes import stands_in
 
 # Shorter quotes stand in almost any line and prove nothing.
 SHORTEST_QUOTE = 4
@@ -46,7 +47,7 @@ def _judged(claim: Claim, known: Citable) -> JudgedClaim:
     if len(claim.quote.strip()) < min(SHORTEST_QUOTE, len(evidence.excerpt.strip())):
         return _refuted(claim, ClaimVerdict.QUOTE_NOT_FOUND, "the quote is too short to show anything; quote the line")
     for line in _lines(claim.finding_id, known):
-        if claim.quote in (_text(line, known) or ""):
+        if stands_in(claim.quote, _text(line, known) or ""):
             return _held(claim, line)
     reason = f"the quote is not in the lines of {claim.finding_id}; the first reads: {evidence.excerpt}"
     return _refuted(claim, ClaimVerdict.QUOTE_NOT_FOUND, reason)
