@@ -1,0 +1,232 @@
+"""Tools over a real MCP server on this machine, and over servers that are not there or not right."""
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from affidavit.agent.failures import McpAuthFailed, McpConnectionFailed, McpInitError
+from affidavit.agent.mcp_tools import McpToolProvider
+from affidavit.agent.offline import OfflineChat
+from affidavit.evaluation.workload_scenarios import WorkloadScenario
+from affidavit.incidents.diagnostician import ErrorCategory, Outcome
+from affidavit.workloads.records import TOOL_ARG_SCHEMAS
+
+from .support import QUICK, investigate, scenario
+
+
+class Keys:
+    """Gives the first key until it is asked to fetch a fresh one."""
+
+    def __init__(self, *keys: str) -> None:
+        self._keys = list(keys)
+        self.refreshed = 0
+
+    def __call__(self, *, refresh: bool) -> str:
+        if refresh:
+            self.refreshed += 1
+            self._keys = self._keys[1:] or self._keys
+        return self._keys[0]
+
+
+def server_of(of: WorkloadScenario, tools: tuple[str, ...] = tuple(TOOL_ARG_SCHEMAS)) -> MCPServer:
+    server = MCPServer("tools")
+    workloads = of.workloads()
+
+    def tool(name: str) -> Callable[[str], dict[str, Any]]:
+        return lambda lambda_name: workloads.answer(name, {"lambda_name": lambda_name})
+
+    for name in tools:
+        server.add_tool(_named(tool(name), name), name=name, description=name)
+    return server
+
+
+def _named(function: Callable[[str], dict[str, Any]], name: str) -> Callable[[str], dict[str, Any]]:
+    def named(lambda_name: str) -> dict[str, Any]:
+        return function(lambda_name)
+
+    named.__name__ = name
+    return named
+
+
+class Guarded:
+    """Lets requests with the right key through."""
+
+    def __init__(self, app: ASGIApp, key: str) -> None:
+        self._app, self._key = app, key.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and dict(scope["headers"]).get(b"authorization") != b"Bearer " + self._key:
+            await send({"type": "http.response.start", "status": 401, "headers": [(b"content-length", b"0")]})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await self._app(scope, receive, send)
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@contextmanager
+def served(server: MCPServer, *, key: str = "right", port: int = 0) -> Iterator[str]:
+    port = port or free_port()
+    app = Guarded(server.streamable_http_app(stateless_http=True, json_response=True), key)
+    running = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
+    thread = threading.Thread(target=running.run, daemon=True)
+    thread.start()
+    while not running.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        running.should_exit = True
+        thread.join(10)
+
+
+def asked(provider: McpToolProvider, tool: str = "get_lambda_config") -> str:
+    async def ask() -> str:
+        async with provider as entered:
+            return await entered.call_tool(tool, {"lambda_name": "data-processor"})
+
+    return asyncio.run(ask())
+
+
+def test_a_tool_of_an_mcp_server_answers_like_the_direct_one() -> None:
+    of = scenario()
+    with served(server_of(of)) as url:
+        answer = json.loads(asked(McpToolProvider(url=url, key=Keys("right"))))
+    assert answer == of.workloads().answer("get_lambda_config", {"lambda_name": "data-processor"})
+
+
+def test_a_whole_investigation_runs_over_mcp() -> None:
+    of = scenario()
+    with served(server_of(of)) as url:
+        result = investigate(OfflineChat(), of, tools=McpToolProvider(url=url, key=Keys("right")))
+    assert result.outcome is Outcome.DIAGNOSED
+    assert result.tools_called
+
+
+def test_a_rotated_key_is_fetched_again_once() -> None:
+    keys = Keys("old", "right")
+    with served(server_of(scenario())) as url:
+        assert "FunctionName" in asked(McpToolProvider(url=url, key=keys))
+    assert keys.refreshed == 1
+
+
+def test_a_wrong_key_stays_wrong_and_is_not_tried_for_ever() -> None:
+    keys = Keys("wrong")
+    with served(server_of(scenario())) as url, pytest.raises(McpAuthFailed):
+        asked(McpToolProvider(url=url, key=keys))
+    assert keys.refreshed == 1
+
+
+def test_a_refused_key_ends_the_run_without_a_second_attempt() -> None:
+    keys = Keys("wrong")
+    with served(server_of(scenario())) as url:
+        result = investigate(OfflineChat(), scenario(), tools=McpToolProvider(url=url, key=keys))
+    assert result.error is not None
+    assert result.error.category is ErrorCategory.MCP_AUTH
+    assert keys.refreshed == 1
+    assert result.llm_calls == 0
+
+
+def test_a_stopped_server_is_a_connection_error_and_costs_no_token() -> None:
+    provider = McpToolProvider(url=f"http://127.0.0.1:{free_port()}/mcp", key=Keys("right"))
+    with pytest.raises(McpConnectionFailed):
+        asked(provider)
+    result = investigate(OfflineChat(), scenario(), tools=provider)
+    assert result.outcome is Outcome.ERROR
+    assert result.error is not None
+    assert result.error.category is ErrorCategory.MCP_CONNECTION
+    assert (result.llm_calls, result.token_usage.total_tokens) == (0, 0)
+
+
+def test_a_black_hole_is_given_up_after_the_handshake_timeout_and_tried_once_more() -> None:
+    accepted: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0), backlog=16) as hole:
+        hole.settimeout(0.05)
+        stop = threading.Event()
+
+        def swallow() -> None:
+            while not stop.is_set():
+                try:
+                    accepted.append(hole.accept()[0])
+                except TimeoutError:
+                    continue
+
+        thread = threading.Thread(target=swallow, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{hole.getsockname()[1]}/mcp"
+        provider = McpToolProvider(url=url, key=Keys("right"), connect_seconds=0.5, handshake_seconds=0.5)
+        result = investigate(OfflineChat(), scenario(), tools=provider)
+        stop.set()
+        thread.join()
+    assert result.error is not None
+    assert result.error.category is ErrorCategory.MCP_CONNECTION
+    assert len(accepted) >= 2
+    for one in accepted:
+        one.close()
+
+
+def test_a_server_that_opens_late_is_reached_by_the_second_attempt() -> None:
+    port = free_port()
+    of = scenario()
+    provider = McpToolProvider(url=f"http://127.0.0.1:{port}/mcp", key=Keys("right"))
+    opened = threading.Event()
+    done = threading.Event()
+
+    def open_late() -> None:
+        time.sleep(0.4)
+        with served(server_of(of), port=port):
+            opened.set()
+            done.wait(30)
+
+    thread = threading.Thread(target=open_late, daemon=True)
+    thread.start()
+    result = investigate(OfflineChat(), of, tools=provider, patience=QUICK.__class__(backoff_base=2))
+    done.set()
+    thread.join(15)
+    assert opened.is_set()
+    assert result.outcome is Outcome.DIAGNOSED
+
+
+def test_a_server_without_our_tools_is_refused_at_the_door() -> None:
+    with served(server_of(scenario(), ("get_recent_logs",))) as url, pytest.raises(McpInitError, match="get_iam_state"):
+        asked(McpToolProvider(url=url, key=Keys("right")))
+
+
+def test_a_web_page_is_no_mcp_server() -> None:
+    class Page(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            body = b"<html>hello</html>"
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+            pass
+
+    page = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=page.serve_forever, daemon=True).start()
+    provider = McpToolProvider(
+        url=f"http://127.0.0.1:{page.server_address[1]}/mcp", key=Keys("right"), handshake_seconds=3, read_seconds=3
+    )
+    with pytest.raises(McpInitError):
+        asked(provider)
+    page.shutdown()
+    page.server_close()
