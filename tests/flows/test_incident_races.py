@@ -1,0 +1,92 @@
+"""The promises of exactly once on DynamoDB's own conditional writes: many deliveries, one run."""
+
+import random
+import uuid
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tests.support.incidents import REMAINING, Bench, Boundary, HandClock, Killed, Scripted, a_bench, an_incident
+
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.table import DynamoTable
+from affidavit.incidents.incident import IncidentId
+from affidavit.incidents.state import Status
+from affidavit.incidents.supervisor import Handled
+from affidavit.ports import Table
+from affidavit.settings import Settings
+
+# The tables are shared by the tests of a worker: every run has its own day, so its breaker and names are its own.
+FIRST_DAY = HandClock().at
+
+
+@pytest.fixture
+def tables(aws_environment: dict[str, str]) -> tuple[Table, Table]:
+    clock, settings = HandClock(), Settings.from_environment()
+    clients = AwsClients(settings.region)
+    return (
+        DynamoTable(clients, settings.incident_state_table, clock),
+        DynamoTable(clients, settings.incident_context_table, clock),
+    )
+
+
+def deliver_all(bench: Bench, names: list[str]) -> Counter[Handled]:
+    def deliver(name: str) -> Handled:
+        return bench.supervisor.receive(an_incident(name), remaining=REMAINING)
+
+    with ThreadPoolExecutor(16) as pool:
+        return Counter(pool.map(deliver, names))
+
+
+def test_incidents_delivered_again_and_again_on_16_threads_run_once_each(
+    tmp_path: Path, tables: tuple[Table, Table]
+) -> None:
+    bench = a_bench(tmp_path, tables=tables)
+    run = uuid.uuid4().hex[:8]
+    names = [f"{run}-{number}" for number in range(40)]
+    deliveries = names * 25
+    random.Random(3).shuffle(deliveries)
+    handled = deliver_all(bench, deliveries)
+    assert Counter(bench.scripted.runs) == Counter(names)
+    assert handled == {Handled.RAN: 40, Handled.SKIPPED: 960}
+    context = bench.contexts.get_context(IncidentId(names[0]))
+    assert context is not None
+    assert context.diagnosis is not None
+
+
+def test_of_many_at_once_exactly_as_many_run_as_the_breaker_allows(tmp_path: Path, tables: tuple[Table, Table]) -> None:
+    clock = HandClock(FIRST_DAY + timedelta(days=2))
+    bench = a_bench(tmp_path, tables=tables, limit=5, clock=clock)
+    run = uuid.uuid4().hex[:8]
+    handled = deliver_all(bench, [f"{run}-{number}" for number in range(25)])
+    assert handled == {Handled.RAN: 5, Handled.DEFERRED: 20}
+
+
+def test_a_crash_at_any_call_is_recovered_from(tmp_path: Path, tables: tuple[Table, Table]) -> None:
+    clock = HandClock(FIRST_DAY + timedelta(days=4))
+    calls = Boundary()
+    run = uuid.uuid4().hex[:8]
+    a_bench(tmp_path, tables=tables, boundary=calls, clock=clock).supervisor.receive(
+        an_incident(f"{run}-0"), remaining=REMAINING
+    )
+    for number in range(1, len(calls.calls) + 1, 2):
+        _crash_and_recover(tmp_path, tables, clock, number, an_incident(f"{run}-{number}").incident_id)
+
+
+def _crash_and_recover(
+    folder: Path, tables: tuple[Table, Table], clock: HandClock, number: int, incident_id: IncidentId
+) -> None:
+    scripted = Scripted()
+    dying = a_bench(folder, tables=tables, boundary=Boundary(number, after=True), clock=clock, scripted=scripted)
+    with pytest.raises(Killed):
+        dying.supervisor.receive(an_incident(incident_id), remaining=REMAINING)
+    clock.pass_by(timedelta(minutes=6))
+    scripted.boundary = Boundary()
+    bench = a_bench(folder, tables=tables, clock=clock, scripted=scripted)
+    bench.supervisor.receive(an_incident(incident_id), remaining=REMAINING)
+    state = bench.states.get_state(incident_id)
+    assert state is not None
+    assert state.status is Status.DIAGNOSED, f"after {number}"
+    assert len(scripted.chat_calls) <= 3
