@@ -89,6 +89,27 @@ def test_a_flood_is_halved_until_it_can_be_read_and_the_newest_are_found() -> No
     assert not answer.is_complete
 
 
+def test_a_line_on_the_edge_of_two_slices_is_read_once() -> None:
+    edges = [5 * 60_000, 20 * 60_000, HOUR]
+    answer = asked(Logs([line(ago + off, f"{ago}{off:+}") for ago in edges for off in (-1, 0)]))
+    assert [event.message for event in answer.events] == [f"{ago}{off:+}" for ago in edges for off in (-1, 0)]
+
+
+def test_halving_a_full_slice_loses_no_line_and_doubles_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("affidavit.workloads.logs.READ_LIMIT", 7)
+    monkeypatch.setattr("affidavit.workloads.logs.NARROWEST", 0)
+    # One line a millisecond: wherever a slice is halved, a line stands there.
+    answer = asked(Logs([line(number, str(number)) for number in range(90)]))
+    assert [event.message for event in answer.events] == [str(number) for number in range(90)]
+    assert answer.is_complete
+
+
+def test_a_second_too_full_to_read_makes_the_answer_incomplete(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("affidavit.workloads.logs.READ_LIMIT", 7)
+    answer = asked(Logs([line(3_000, str(number)) for number in range(20)]))
+    assert not answer.is_complete
+
+
 def test_a_huge_message_is_cut_and_says_by_how_much() -> None:
     answer = asked(Logs([line(1, "x" * (MESSAGE_SHOWN + 17))]))
     assert len(answer.events[0].message) == MESSAGE_SHOWN

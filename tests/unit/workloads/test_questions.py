@@ -92,6 +92,11 @@ def test_unread_routes_are_unknown_and_not_missing() -> None:
     assert answer["subnets"][0]["has_default_route"] is None
 
 
+def test_a_default_route_into_a_black_hole_is_no_way_out() -> None:
+    subnet = ask(ALL["network-blackhole-nat"], "get_network_state")["subnets"][0]
+    assert (subnet["has_default_route"], subnet["routes"][1]["state"]) == (False, "blackhole")
+
+
 def test_values_of_variables_never_leave() -> None:
     variables = {"Variables": {"DB_PASSWORD": "hunter2-but-longer"}}
     secret = changed("healthy-single-datapoint", function={"Environment": variables})
