@@ -1,0 +1,295 @@
+"""Every question about a node through the real server, on generated bundles with secrets planted in them."""
+
+import asyncio
+import json
+import random
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mcp import Client, StdioServerParameters
+from tests.support.command import affidavit
+from tests.support.mcp_server import calls_over
+
+from affidavit.entrypoints.mcp.calls import Calls
+from affidavit.entrypoints.mcp.catalog import NODES, TOOLS
+from affidavit.entrypoints.mcp.schemas import input_schema, output_schema
+from affidavit.entrypoints.mcp.server import build_server
+from affidavit.entrypoints.mcp.tool import Tool
+from affidavit.nodes.membership import record_node
+from affidavit.redaction.pattern import Kind
+from affidavit.redaction.patterns import load_patterns
+
+NODE = "i-0f3a9c1d7e5b24680"
+PLANTED = [sample for pattern in load_patterns()[Kind.SECRET] for sample in pattern.samples.hidden]
+BUILT = [tool for tool in NODES if find_spec(tool.place.partition(":")[0]) is not None]
+HOSTILE = [
+    "",
+    "../../../etc/passwd",
+    "/etc/passwd",
+    f"eks_{NODE}/../eks_other/extracted/x",
+    f"eks_{NODE}/extracted/../../../../etc/passwd",
+    f"eks_{NODE}/extracted/%2e%2e/%2e%2e/etc/passwd",
+    f"eks_{NODE}\\..\\..\\windows",
+    f"eks_{NODE}/extracted/kubelet/kubelet.log\x00.txt",
+    "i-0123456789abcdef0\n",
+    "I-0123456789ABCDEF0",
+    "(" * 500,
+    "(a+)+$",
+    "(?<=a)b",
+    r"(a)\1",
+    "\u202e\u2066\x1b[31m",
+    "\ud800",
+    "😀" * 200,
+    "A" * 5000,
+    "'; DROP TABLE state; --",
+    "${jndi:ldap://x}",
+    "{{7*7}}",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One broken node; its kubelet log also holds every planted secret, its name on the line as a pattern would."""
+    into = tmp_path_factory.mktemp("bundles")
+    done = affidavit("sample", "--faults", "oom,cni_failure", "--form", "directory", "--out", into)
+    assert done.returncode == 0, done.stderr
+    (bundle,) = [path for path in into.iterdir() if path.is_dir()]
+    log = next(bundle.rglob("kubelet.log"))
+    lines = "".join(f"Jan 15 10:29:59 node app[7]: planted {sample.whole}\n" for sample in PLANTED)
+    log.write_text(log.read_text() + lines)
+    return into
+
+
+@pytest.fixture(scope="module")
+def calls(folder: Path) -> Calls:
+    made = calls_over(folder, allows_debug=True)
+    library = made.services.shelves().ready()
+    record_node(library.state, cluster="production", marker=library.find(NODE))
+    return made
+
+
+def ask(calls: Calls, tool: str, **arguments: object) -> dict[str, Any]:
+    return calls.call(calls.tools[tool], arguments).content
+
+
+def a_key(calls: Calls) -> str:
+    files = ask(calls, "list_bundle_files", instanceId=NODE)["files"]
+    return next(file["key"] for file in files if file["path"].endswith("kubelet.log"))
+
+
+def usual_arguments(calls: Calls) -> dict[str, dict[str, Any]]:
+    index = ask(calls, "errors", instanceId=NODE)
+    first = index["findings"][0]
+    claim = {"finding_id": first["finding_id"], "quote": first["evidence"]["excerpt"]}
+    special: dict[str, dict[str, Any]] = {
+        "search": {"instanceId": NODE, "query": "planted"},
+        "read": {"logKey": a_key(calls)},
+        "artifact": {"logKey": a_key(calls)},
+        "summarize": {"instanceId": NODE, "finding_ids": [first["finding_id"]], "index_id": index["index_id"]},
+        "verify_report": {"instanceId": NODE, "claims": [claim], "index_id": index["index_id"]},
+        "compare_nodes": {"instanceIds": [NODE, "i-0123456789abcdef0"]},
+        "cluster_health": {"clusterName": "production"},
+    }
+    return {tool.name: special.get(tool.name, {"instanceId": NODE}) for tool in BUILT}
+
+
+@pytest.mark.parametrize("tool", BUILT, ids=lambda tool: tool.name)
+def test_every_answer_fits_its_output_schema_and_holds_no_secret(tool: Tool, calls: Calls) -> None:
+    outcome = calls.call(tool, usual_arguments(calls)[tool.name])
+    assert not outcome.is_error, outcome.content
+    jsonschema.Draft202012Validator(output_schema(tool, has_debug=True)).validate(outcome.content)
+    text = json.dumps(outcome.content, ensure_ascii=False)
+    assert [sample.hidden for sample in PLANTED if json.dumps(sample.hidden, ensure_ascii=False)[1:-1] in text] == []
+
+
+def test_planted_secrets_leave_by_no_way_of_reading(calls: Calls) -> None:
+    key = a_key(calls)
+    texts = [json.dumps(ask(calls, "search", instanceId=NODE, query="planted", maxResults=500), ensure_ascii=False)]
+    at: int | None = 0
+    while at is not None:
+        answer = ask(calls, "read", logKey=key, startByte=at)
+        texts.append(answer["content"])
+        at = answer["nextChunkStart"]
+    total = ask(calls, "read", logKey=key, startLine=1, lineCount=100_000)["lineCount"]
+    for line in range(total - len(PLANTED) - 5, total + 1):
+        texts.append(ask(calls, "read", logKey=key, startLine=line, lineCount=1)["content"])
+    leaked = [sample.hidden for sample in PLANTED if any(sample.hidden in text for text in texts)]
+    # Lines of a key's middle, read one by one, are no longer known as such; together they are.
+    assert [secret for secret in leaked if "\n" not in secret] == []
+    assert any("[REDACTED:" in text for text in texts)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_schemas_are_valid_and_every_field_is_described(tool: Tool) -> None:
+    for schema in (input_schema(tool, has_debug=True), output_schema(tool, has_debug=True)):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+    silent = [name for name, field in input_schema(tool, has_debug=False)["properties"].items() if not _said(field)]
+    assert silent == []
+
+
+def _said(field: dict[str, Any]) -> bool:
+    return "description" in field
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_a_description_ends_with_an_example_that_can_be_used(tool: Tool) -> None:
+    _, _, example = tool.description.partition("Example: ")
+    tool.request.model_validate(json.loads(example.replace("…", "0")))
+
+
+@pytest.mark.parametrize("tool", BUILT, ids=lambda tool: tool.name)
+def test_the_same_question_on_the_same_evidence_has_the_same_hashes(tool: Tool, calls: Calls) -> None:
+    arguments = {**usual_arguments(calls)[tool.name], "debug": True}
+    one, two = (calls.call(tool, arguments).content["_debug"] for _ in range(2))
+    assert one["input_hash"] == two["input_hash"]
+    assert not tool.is_deterministic or one["output_hash"] == two["output_hash"]
+
+
+def test_a_quote_of_a_redacted_line_verifies(calls: Calls) -> None:
+    found = ask(calls, "search", instanceId=NODE, query="planted .*AWS_SECRET_ACCESS_KEY")
+    result = found["results"][0]
+    assert "[REDACTED:aws_secret_key]" in result["evidence"]["excerpt"]
+    claim = {"finding_id": result["finding_id"], "quote": result["evidence"]["excerpt"]}
+    ids = {"index_id": found["index_id"], "search_id": found["search_id"]}
+    assert ask(calls, "verify_report", instanceId=NODE, claims=[claim], **ids)["all_hold"] is True
+    claim["quote"] = claim["quote"].replace("aws_secret_key", "password")
+    assert ask(calls, "verify_report", instanceId=NODE, claims=[claim], **ids)["all_hold"] is False
+
+
+# --- hostile questions -----------------------------------------------------------------------------------------------
+
+
+def hostile_arguments(tool: Tool, choose: random.Random) -> dict[str, Any]:
+    """Some of the tool's own fields, some strangers, with values that fit, nearly fit, or have no business there."""
+    fields = list(input_schema(tool, has_debug=False)["properties"])
+    values: list[Any] = [*HOSTILE, NODE, None, True, -1, 0, 1, 2**63, 1e308, [], [NODE], {}, {"a": [{}]}, [[[]]]]
+    usable = {"instanceId": NODE, "logKey": f"eks_{NODE}/extracted/kubelet/kubelet.log", "query": "x"}
+    arguments = {name: usable[name] for name in fields if name in usable and choose.random() < 0.6}
+    for name in choose.sample(fields, choose.randint(0, len(fields))):
+        if name not in arguments or choose.random() < 0.3:
+            arguments[name] = choose.choice(values)
+    if choose.random() < 0.1:
+        arguments[choose.choice(["__class__", "debug", "extra", ""])] = choose.choice(values)
+    return arguments
+
+
+def test_ten_thousand_hostile_calls_end_in_an_answer_or_an_error_of_ours(calls: Calls, caplog: Any) -> None:
+    choose = random.Random(7)
+    validators = {tool.name: jsonschema.Draft202012Validator(output_schema(tool, has_debug=True)) for tool in BUILT}
+    unexpected: list[tuple[str, dict[str, Any]]] = []
+    for number in range(10_000):
+        tool = BUILT[number % len(BUILT)]
+        arguments = hostile_arguments(tool, choose)
+        outcome = calls.call(tool, arguments)
+        if not outcome.is_error:
+            validators[tool.name].validate(outcome.content)
+        elif outcome.content["statusCode"] not in (400, 404, 409) or "log id" in str(outcome.content["error"]):
+            unexpected.append((tool.name, arguments))
+        assert "root:x:0" not in json.dumps(outcome.content)
+    assert unexpected == []
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=40)
+    | st.sampled_from(HOSTILE),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tool=st.sampled_from(TOOLS), data=st.data())
+def test_no_arguments_break_the_door(calls: Calls, tool: Tool, data: st.DataObject) -> None:
+    fields = st.sampled_from([*input_schema(tool, has_debug=False)["properties"], "stranger"])
+    outcome = calls.call(tool, data.draw(st.dictionaries(fields, json_values, max_size=5)))
+    if outcome.is_error:
+        assert set(outcome.content) == {"success", "statusCode", "error", "hint"}
+        assert "log id" not in str(outcome.content["error"])
+
+
+CATASTROPHIC = [
+    "(a+)+$",
+    "(a|a)*$",
+    "(a|aa)+$",
+    "(.*a){20}$",
+    "(a*)*b",
+    "([a-zA-Z]+)*!",
+    "(x+x+)+y",
+    "^(([a-z])+.)+[A-Z]([a-z])+$",
+    "(.*)*=",
+    "(a?){50}a{50}",
+    "(?:a|b|ab)*c$",
+    r"(\w+\s?)*$!",
+    r"^(\d+)*$x",
+    "(aa|aab?)*$!",
+    "a*a*a*a*a*a*a*a*a*a*b",
+    "(a{1,30}){1,30}$!",
+    "(.+)+(.+)+(.+)+Q",
+    "((a+)b?)*$!",
+    r"([^\n]+)+z!",
+    r"^(a|b|c|[a-c])*d$",
+]
+
+
+@pytest.mark.skipif("search" not in {tool.name for tool in BUILT}, reason="search is not there yet")
+def test_catastrophic_patterns_on_lines_of_a_megabyte_end(tmp_path: Path) -> None:
+    """A backtracking engine would take years. Time is not judged: reaching the end is."""
+    done = affidavit("sample", "--faults", "healthy", "--form", "directory", "--out", tmp_path)
+    assert done.returncode == 0
+    (bundle,) = [path for path in tmp_path.iterdir() if path.is_dir()]
+    next(bundle.rglob("kubelet.log")).write_text("a" * 1_000_000 + "\n" + "ab c" * 250_000 + "!\n")
+    calls = calls_over(tmp_path)
+    for pattern in CATASTROPHIC:
+        answer = ask(calls, "search", instanceId=NODE, query=pattern, logTypes=["kubelet"], maxResults=1)
+        assert answer["success"] is True or answer["statusCode"] == 400, answer
+
+
+# --- the real process ------------------------------------------------------------------------------------------------
+
+
+def test_over_stdio_a_client_finds_what_is_wrong(folder: Path) -> None:
+    async def talk() -> None:
+        server = StdioServerParameters(
+            command=sys.executable, args=["-m", "affidavit", "mcp", "--bundles", str(folder), "--toolsets", "nodes"]
+        )
+        async with Client(server) as client:
+            tools = (await client.list_tools()).tools
+            assert {tool.name for tool in tools} == {tool.name for tool in NODES}
+            assert all(tool.annotations.read_only_hint for tool in tools)
+            found = (await client.call_tool("errors", {"instanceId": NODE})).structured_content["findings"]
+            assert {"kernel.oom-killer-invoked"} & {finding["rule"] for finding in found}
+            missing = await client.call_tool("errors", {"instanceId": "i-0123456789abcdef0"})
+            assert missing.is_error and missing.structured_content["statusCode"] == 404
+            listed = await client.read_resource(f"affidavit://bundle/{NODE}")
+            assert "kubelet" in listed.contents[0].text
+            prompt = await client.get_prompt("incident_report", {"instanceId": NODE})
+            assert NODE in prompt.messages[0].content.text
+
+    asyncio.run(talk())
+
+
+def test_a_resource_is_read_by_its_address(calls: Calls) -> None:
+    async def talk() -> None:
+        index = ask(calls, "errors", instanceId=NODE)
+        finding = f"affidavit://finding/{NODE}/{index['index_id']}/{index['findings'][0]['finding_id']}"
+        async with Client(build_server(calls)) as client:
+            lines = json.loads((await client.read_resource(f"affidavit://log/{a_key(calls)}#L2-4")).contents[0].text)
+            assert lines["lineCount"] == 3
+            quoted = json.loads((await client.read_resource(finding)).contents[0].text)
+            assert quoted["findings"][0]["evidence"] == index["findings"][0]["evidence"]
+            for bad in ("affidavit://log/../../etc/passwd", "affidavit://bundle/x", "file:///etc/passwd"):
+                with pytest.raises(Exception, match=r"resource|log key|cannot be used"):
+                    await client.read_resource(bad)
+
+    asyncio.run(talk())
