@@ -1,9 +1,11 @@
 """A supervisor over real local stores, an investigator that follows a script, and ways to die at any call."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from affidavit.adapters.local.objects import DirectoryObjectStore
@@ -23,11 +25,19 @@ from affidavit.ports import JsonValue, ObjectStore, Table
 from tests.support.diagnoses import a_diagnosis, a_pointer
 
 MAX_TOKENS = 100_000
+MEMORY = Path("/dev/shm")
 HOUR = timedelta(hours=1)
 REMAINING = timedelta(minutes=5)
 MESSAGE = "AccessDenied: data-processor is not authorized to perform s3:GetObject"
 LOGS: JsonValue = {"log_group": "/aws/lambda/data-processor", "events": [{"message": MESSAGE}], "is_complete": True}
 IAM: JsonValue = {"role_name": "data-processor-role", "inline_policies": {}, "attached_policies": []}
+
+
+@contextmanager
+def memory_folder() -> Generator[Path]:
+    """In memory where there is such a place: tests of many runs otherwise wait for a disk most of their time."""
+    with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
+        yield Path(folder)
 
 
 class HandClock:

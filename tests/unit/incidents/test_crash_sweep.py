@@ -24,18 +24,18 @@ def boundaries(folder: Path) -> list[str]:
     return boundary.calls
 
 
-def test_an_undisturbed_run_crosses_stores_chat_model_and_tools(tmp_path: Path) -> None:
-    calls = boundaries(tmp_path)
+def test_an_undisturbed_run_crosses_stores_chat_model_and_tools(memory: Path) -> None:
+    calls = boundaries(memory)
     assert calls.count("chat") == NORMAL_CHAT_CALLS
     assert {call.partition(".")[0] for call in calls} == {"state", "objects", "chat", "tool"}
     assert len(calls) >= 20
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-def test_a_crash_at_any_call_leaves_an_incident_that_ends_within_two_deliveries(tmp_path: Path, after: bool) -> None:
-    calls = boundaries(tmp_path / "undisturbed")
+def test_a_crash_at_any_call_leaves_an_incident_that_ends_within_two_deliveries(memory: Path, after: bool) -> None:
+    calls = boundaries(memory / "undisturbed")
     for number, name in enumerate(calls, start=1):
-        folder = tmp_path / f"{number}"
+        folder = memory / f"{number}"
         _crash_and_recover(folder, Boundary(number, after=after), f"{'after' if after else 'before'} {number} {name}")
 
 
@@ -60,19 +60,19 @@ def _crash_and_recover(folder: Path, boundary: Boundary, where: str) -> None:
     assert context.token_usage.total_tokens <= 100 * len(scripted.chat_calls), where
 
 
-def test_two_crashes_in_a_row_at_any_call_still_end(tmp_path: Path) -> None:
-    calls = len(boundaries(tmp_path / "undisturbed"))
+def test_two_crashes_in_a_row_at_any_call_still_end(memory: Path) -> None:
+    calls = len(boundaries(memory / "undisturbed"))
     for number in range(1, calls + 1, 3):
         clock, scripted = HandClock(), Scripted()
         for _ in range(2):
-            bench = a_bench(tmp_path / f"{number}", clock=clock, scripted=scripted, boundary=Boundary(number))
+            bench = a_bench(memory / f"{number}", clock=clock, scripted=scripted, boundary=Boundary(number))
             # The second time there may be fewer calls left than that.
             try:
                 receive(bench)
             except Killed:
                 clock.pass_by(timedelta(minutes=6))
         scripted.boundary = Boundary()
-        bench = a_bench(tmp_path / f"{number}", clock=clock, scripted=scripted)
+        bench = a_bench(memory / f"{number}", clock=clock, scripted=scripted)
         receive(bench)
         state = bench.states.get_state(ID)
         assert state is not None

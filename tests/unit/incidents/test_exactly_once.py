@@ -23,8 +23,8 @@ def deliver_all(bench: Bench, names: list[str], *, threads: int = 16) -> Counter
         return Counter(pool.map(deliver, names))
 
 
-def test_200_incidents_delivered_50_times_on_16_threads_run_200_times(tmp_path: Path) -> None:
-    bench = a_bench(tmp_path)
+def test_200_incidents_delivered_50_times_on_16_threads_run_200_times(memory: Path) -> None:
+    bench = a_bench(memory)
     names = [f"inc-{number}" for number in range(200)]
     deliveries = names * 50
     random.Random(7).shuffle(deliveries)
@@ -35,8 +35,8 @@ def test_200_incidents_delivered_50_times_on_16_threads_run_200_times(tmp_path: 
     assert {state.status for state in states if state is not None} == {Status.DIAGNOSED}
 
 
-def test_of_100_incidents_at_once_20_run_and_80_are_deferred_and_drained_later(tmp_path: Path) -> None:
-    bench = a_bench(tmp_path, limit=20, has_tools=True)
+def test_of_100_incidents_at_once_20_run_and_80_are_deferred_and_drained_later(memory: Path) -> None:
+    bench = a_bench(memory, limit=20, has_tools=True)
     names = [f"inc-{number}" for number in range(100)]
     assert deliver_all(bench, names) == {Handled.RAN: 20, Handled.DEFERRED: 80}
     deferred = [name for name in names if name not in bench.scripted.runs]
@@ -58,8 +58,8 @@ def _drain(bench: Bench) -> None:
         assert len(bench.scripted.runs) - before == 20, f"in hour {hour}"
 
 
-def test_the_window_rolls_so_that_no_60_minutes_hold_more_than_the_limit(tmp_path: Path) -> None:
-    bench = a_bench(tmp_path, limit=2)
+def test_the_window_rolls_so_that_no_60_minutes_hold_more_than_the_limit(memory: Path) -> None:
+    bench = a_bench(memory, limit=2)
     breaker: Breaker = bench.supervisor.breaker
     bench.clock.pass_by(timedelta(minutes=59))
     assert [breaker.admit(IncidentId(name)) for name in "ab"] == [True, True]
@@ -70,15 +70,15 @@ def test_the_window_rolls_so_that_no_60_minutes_hold_more_than_the_limit(tmp_pat
     assert breaker.admit(IncidentId("c"))
 
 
-def test_an_incident_that_comes_back_keeps_its_place(tmp_path: Path) -> None:
-    breaker = a_bench(tmp_path, limit=1).supervisor.breaker
+def test_an_incident_that_comes_back_keeps_its_place(memory: Path) -> None:
+    breaker = a_bench(memory, limit=1).supervisor.breaker
     assert breaker.admit(IncidentId("a"))
     assert breaker.admit(IncidentId("a"))
     assert not breaker.admit(IncidentId("b"))
 
 
-def test_being_deferred_costs_no_attempt(tmp_path: Path) -> None:
-    bench = a_bench(tmp_path, limit=1, scripted=Scripted())
+def test_being_deferred_costs_no_attempt(memory: Path) -> None:
+    bench = a_bench(memory, limit=1, scripted=Scripted())
     deliver_all(bench, ["inc-0"])
     for _ in range(5):
         deliver_all(bench, ["inc-1"])

@@ -1,14 +1,13 @@
 """Workers that freeze and wake up in any order: none ever writes about an incident that is no longer theirs."""
 
+from contextlib import ExitStack
 from datetime import timedelta
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.support.incidents import REMAINING, a_bench, an_incident
+from tests.support.incidents import REMAINING, a_bench, an_incident, memory_folder
 
 from affidavit.incidents.diagnostician import AgentResult, LeaseLost, Outcome
 from affidavit.incidents.incident import IncidentId
@@ -16,7 +15,6 @@ from affidavit.incidents.state import NOTHING_SPENT, Due, Lease, Status
 from affidavit.incidents.supervisor import STALE_REASON
 
 ID = IncidentId("inc-1")
-MEMORY = Path("/dev/shm")
 
 
 class Workers(RuleBasedStateMachine):
@@ -24,9 +22,8 @@ class Workers(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        # In memory where there is such a place: a thousand runs wait for a disk a hundred thousand times.
-        self._folder = TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
-        self.bench = a_bench(Path(self._folder.name))
+        self._folder = ExitStack()
+        self.bench = a_bench(self._folder.enter_context(memory_folder()))
         self.leases: list[Lease] = []
         self.working: set[int] = set()
         self.newest = 0
@@ -34,7 +31,7 @@ class Workers(RuleBasedStateMachine):
         self.ends = 0
 
     def teardown(self) -> None:
-        self._folder.cleanup()
+        self._folder.close()
 
     @initialize()
     def arrive(self) -> None:
