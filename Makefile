@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help setup demo test check format docs bench lock clean
+.PHONY: help setup demo test check format docs eval bench lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,9 @@ format: setup ## rewrite the sources the way `make check` wants them
 
 docs: setup ## write docs/reference again out of rules, checks and commands
 	@$(BIN)/python -m affidavit.entrypoints.cli.reference
+
+eval: setup ## findings against scenarios whose truth is known; results in build/eval
+	@$(BIN)/affidavit eval nodes --mutations --out build/eval
 
 bench: setup ## speed as ratios against peers, measured in one run
 	@$(BIN)/python -m benchmarks

@@ -50,6 +50,8 @@ class JudgedFinding:
     """Listed lines that belong to no problem."""
     broken: tuple[str, ...]
     """What does not re-read; empty when the evidence holds."""
+    silent_lines: tuple[int, ...] = ()
+    """Listed lines that nothing may name."""
 
     @property
     def is_true(self) -> bool:
@@ -65,6 +67,8 @@ class JudgedFinding:
         named = f"{finding.rule} ({finding.severity.value}) in {finding.evidence.source_file}"
         if self.broken:
             return f"evidence: {named}: {'; '.join(self.broken)}"
+        if self.silent_lines:
+            return f"not silent: {named}:{self.silent_lines[0]}"
         if self.is_alarm and not self.is_true:
             return f"false alarm: {named}:{self.stray_lines[0]}, {len(self.stray_lines)} lines"
         return ""
@@ -93,7 +97,12 @@ def judge(truth: Truth, findings: Sequence[Finding], broken: Mapping[str, Sequen
     return Judgement(
         problems=tuple(_problem(problem, by_file.get(problem.file, ())) for problem in truth.problems),
         findings=tuple(
-            _finding(finding, known.get(finding.evidence.source_file, ()), broken.get(finding.finding_id, ()))
+            _finding(
+                finding,
+                known.get(finding.evidence.source_file, ()),
+                broken.get(finding.finding_id, ()),
+                truth.silent,
+            )
             for finding in findings
         ),
     )
@@ -116,6 +125,13 @@ def _problem(problem: Problem, there: Sequence[tuple[Finding, frozenset[int]]]) 
     )
 
 
-def _finding(finding: Finding, known: Collection[int], broken: Sequence[str]) -> JudgedFinding:
-    stray = tuple(sorted(line for line in lines_of(finding) if line not in known))
-    return JudgedFinding(finding=finding, stray_lines=stray, broken=tuple(broken))
+def _finding(
+    finding: Finding, known: Collection[int], broken: Sequence[str], silent: Collection[tuple[str, int]]
+) -> JudgedFinding:
+    lines, file = sorted(lines_of(finding)), finding.evidence.source_file
+    return JudgedFinding(
+        finding=finding,
+        stray_lines=tuple(line for line in lines if line not in known),
+        broken=tuple(broken),
+        silent_lines=tuple(line for line in lines if (file, line) in silent),
+    )

@@ -1,6 +1,8 @@
 """Is everything we know tested? Take one rule, check or suppression away and see that a scenario notices.
 
-Every answer is a real run with the smaller pack, on the scenarios where the missing piece had something to say.
+Every answer is a real run without the piece, on the scenarios where it had something to say. Of the other rules only
+those that spoke in the scenario are loaded: one that said nothing there has nothing to say there now, and an engine of
+a few dozen patterns is built twenty times sooner than one of hundreds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,6 +42,7 @@ class _Job:
     id: str
     scenarios: tuple[Scenario, ...]
     known_troubles: tuple[frozenset[str], ...]
+    spoke: tuple[frozenset[str], ...]
 
 
 def run_mutations(runs: Sequence[ScenarioRun], knowledge: Knowledge, *, workers: int) -> Iterator[Mutation]:
@@ -66,9 +69,9 @@ def without(knowledge: Knowledge, kind: Kind, piece: str) -> Knowledge:
 
 def _jobs(runs: Sequence[ScenarioRun], knowledge: Knowledge) -> Iterator[_Job]:
     for rule in knowledge.pack.rules:
-        yield _job(Kind.RULE, rule.id, [run for run in _likeliest(runs, rule.id)])
+        yield _job(Kind.RULE, rule.id, _likeliest(runs, rule.id))
     for check in knowledge.checks:
-        yield _job(Kind.CHECK, check.id, [run for run in _likeliest(runs, check.id)])
+        yield _job(Kind.CHECK, check.id, _likeliest(runs, check.id))
     for suppression in knowledge.pack.suppressions:
         # Only a healthy node can show that an explanation is needed: elsewhere the hit is no false alarm.
         healthy = [run for run in runs if run.scenario.is_healthy and suppression.id in run.suppressed]
@@ -82,6 +85,7 @@ def _job(kind: Kind, piece: str, runs: Sequence[ScenarioRun]) -> _Job:
         id=piece,
         scenarios=tuple(run.scenario for run in chosen),
         known_troubles=tuple(frozenset(run.troubles) for run in chosen),
+        spoke=tuple(_spoke(run) for run in chosen),
     )
 
 
@@ -99,6 +103,16 @@ def _weight(run: ScenarioRun, rule: str) -> int:
     return 0 if any(problem.rules == (rule,) for problem in having) else 1
 
 
+def _spoke(run: ScenarioRun) -> frozenset[str]:
+    return frozenset(judged.finding.rule for judged in run.analysis.judgement.findings) if run.analysis else frozenset()
+
+
+def _only(knowledge: Knowledge, spoke: frozenset[str]) -> Knowledge:
+    explained = {rule for suppression in knowledge.pack.suppressions for rule in suppression.rules}
+    kept = tuple(rule for rule in knowledge.pack.rules if rule.id in spoke | explained or rule.marks_start)
+    return replace(knowledge, pack=replace(knowledge.pack, rules=kept))
+
+
 _inherited: list[Knowledge] = []
 
 
@@ -107,13 +121,11 @@ def _inherit(knowledge: Knowledge) -> None:
 
 
 def _mutated(job: _Job) -> Mutation:
-    smaller = without(_inherited[0], job.kind, job.id)
     tried: list[str] = []
-    for scenario, known in zip(job.scenarios, job.known_troubles, strict=True):
+    for scenario, known, spoke in zip(job.scenarios, job.known_troubles, job.spoke, strict=True):
         tried.append(scenario.id)
+        smaller = without(_only(_inherited[0], spoke), job.kind, job.id)
         fresh = [trouble for trouble in run_scenario(scenario, smaller).troubles if trouble not in known]
         if fresh:
-            return Mutation(
-                kind=job.kind, id=job.id, caught_by=scenario.id, trouble=fresh[0], tried=tuple(tried)
-            )
+            return Mutation(kind=job.kind, id=job.id, caught_by=scenario.id, trouble=fresh[0], tried=tuple(tried))
     return Mutation(kind=job.kind, id=job.id, caught_by=None, tried=tuple(tried))

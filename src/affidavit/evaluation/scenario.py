@@ -50,11 +50,15 @@ class Group(_Data):
     only: Texts = ()
     except_: Annotated[Texts, Field(alias="except")] = ()
     decoy: bool = False
+    silent: bool = False
+    """A decoy that no finding may name, not even a low one."""
     takes_noise: bool = False
     any_line: bool = False
 
     @model_validator(mode="after")
     def _tells_trouble_or_none(self) -> Self:
+        if self.silent and not self.decoy:
+            raise ValueError("only a decoy can be silent")
         return _told(self, self.severity, self.text, self.decoy)
 
 

@@ -17,11 +17,12 @@ class _Interface:
 
 
 def flag_missing(documents: Sequence[Document], *, flag: str, unless_named: tuple[str, ...]) -> Iterator[Found]:
-    """Interfaces that carry traffic: loopback, or both broadcast and multicast."""
+    """Interfaces that carry traffic: loopback, or both broadcast and multicast. One that is down misses UP alone."""
     for document in documents:
         for each in _interfaces(document):
             carries = "LOOPBACK" in each.flags or {"BROADCAST", "MULTICAST"} <= set(each.flags)
-            if carries and flag not in each.flags and not each.name.startswith(unless_named):
+            is_missing = flag not in each.flags and (flag == "UP" or "UP" in each.flags)
+            if carries and is_missing and not each.name.startswith(unless_named):
                 yield Shown(document.path, each.line, f"{each.name} is not {flag}")
 
 

@@ -12,7 +12,7 @@ from affidavit.entrypoints.cli import chaos as chaos_command
 from affidavit.entrypoints.cli import incident as incident_command
 from affidavit.entrypoints.cli import rules as rules_command
 from affidavit.entrypoints.cli import sandbox as sandbox_command
-from affidavit.entrypoints.cli.exits import EXIT_CODES, Exit, exit_code_of
+from affidavit.entrypoints.cli.exits import EVAL_EXIT_CODES, EXIT_CODES, Exit, exit_code_of
 from affidavit.errors import AffidavitError
 from affidavit.evidence.severity import Severity
 
@@ -233,6 +233,73 @@ def mcp(
         is_stateless=stateless,
     )
     raise typer.Exit(run_mcp(options))
+
+
+class EvalPart(StrEnum):
+    NODES = "nodes"
+    INCIDENTS = "incidents"
+    ADVERSARIAL = "adversarial"
+    ALL = "all"
+
+
+class EvalFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+@app.command("eval", epilog=EVAL_EXIT_CODES)
+def evaluate(
+    part: Annotated[EvalPart, typer.Argument(help="What to evaluate.")] = EvalPart.NODES,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write evaluation.json and evaluation.html to this folder.")
+    ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="An evaluation.json of before, to compare with.")
+    ] = None,
+    gate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Gates of your own instead of the built-in ones (YAML).")
+    ] = None,
+    scenarios: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Scenarios of your own instead of the built-in ones.")
+    ] = None,
+    rules: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Rules of your own, added to the built-in ones; same id replaces."),
+    ] = None,
+    mutations: Annotated[
+        bool, typer.Option("--mutations", help="Also take every rule away once and see that a scenario notices.")
+    ] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Keep the answers of this run as the right ones (in a source checkout).")
+    ] = False,
+    form: Annotated[EvalFormat, typer.Option("--format", help="How to print the result.")] = EvalFormat.TEXT,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=64, help="How many scenarios at a time (default: one a core).")
+    ] = None,
+    no_color: NoColor = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure findings against scenarios whose truth is known: precision, recall, citations, severity, latency.
+
+    Needs no AWS account and no network.
+    """
+    from affidavit.entrypoints.cli.eval import EvalOptions, run_eval
+
+    options = EvalOptions(
+        part=part.value,
+        out=out,
+        baseline=baseline,
+        gate=gate,
+        scenarios=scenarios,
+        rules=rules,
+        is_accepting=accept,
+        with_mutations=mutations,
+        form=form.value,
+        workers=workers,
+        no_color=no_color,
+        is_quiet=quiet,
+    )
+    raise typer.Exit(run_eval(options))
 
 
 def run() -> None:

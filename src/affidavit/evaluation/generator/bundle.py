@@ -52,7 +52,10 @@ def generate(spec: BundleSpec) -> GeneratedBundle:
         spec=spec,
         name=node.writer("name").write(str(layout["name"])),
         files=dict(sorted(tree.files.items())),
-        truth=Truth(problems=tuple(sorted(tree.problems, key=lambda each: (each.file, each.lines)))),
+        truth=Truth(
+            problems=tuple(sorted(tree.problems, key=lambda each: (each.file, each.lines))),
+            silent=frozenset(tree.silent),
+        ),
         member_prefix=str(layout.get("member_prefix", "./")),
         logs=frozenset(tree.logs),
     )
@@ -80,6 +83,7 @@ def _filled(node: Node, layout: Data, streams: Streams) -> Tree:
 def _nest(inner: Tree, outer: Tree, *, at: str) -> None:
     outer.files[at] = stored_gzip(tarball(inner.files, inner.node.spec.collected_at, prefix=""))
     outer.problems.extend(replace(problem, file=f"{at}/{problem.file}") for problem in inner.problems)
+    outer.silent.extend((f"{at}/{file}", line) for file, line in inner.silent)
     outer.logs.update(f"{at}/{log}" for log in inner.logs)
 
 

@@ -32,6 +32,8 @@ class Event:
     stream: str
     text: str
     mark: Mark | None = None
+    is_silent: bool = False
+    """A near-miss that nothing may name, not even as a note."""
 
 
 def pid_words(node: Node, stream: str) -> dict[str, str]:

@@ -3,7 +3,8 @@
 A group is one kind of event: its `lines` are written at each of the minutes `at` before the fault's end, which is
 a little before collection. A line that holds `text` counts the event, the others are its context. `vars` are drawn
 once for the fault, `each` once for every event. `only` and `except` name layouts. `edits` change what a command
-printed; `text` is what then tells the trouble. A group or edit with `decoy: true` looks like trouble and is none.
+printed; `text` is what then tells the trouble. A group or edit with `decoy: true` looks like trouble and is none;
+`silent: true` too, and no finding of any severity may name it.
 `takes_noise` and `any_line` are told at `Mark` and `Problem`.
 """
 
@@ -102,6 +103,7 @@ def _event(
     local: Mapping[str, str],
 ) -> Iterator[Event]:
     key = writer.write(str(group.get("text", "")), at, local)
+    is_decoy, is_silent = bool(group.get("decoy")), bool(group.get("silent"))
     for line in texts(group["lines"]):
         text = writer.write(line, at, local)
         mark = Mark(
@@ -113,7 +115,7 @@ def _event(
             takes_noise=bool(group.get("takes_noise")),
             any_line=bool(group.get("any_line")),
         )
-        yield Event(at=at, stream=str(group["stream"]), text=text, mark=None if group.get("decoy") else mark)
+        yield Event(at=at, stream=str(group["stream"]), text=text, mark=None if is_decoy else mark, is_silent=is_silent)
         at += timedelta(microseconds=writer.rng.randint(8, 700))
 
 

@@ -46,6 +46,8 @@ def put_logs(tree: Tree, layout: Data, streams: Streams) -> None:
         tree.put(log.path, text.encode(errors="surrogateescape"))
         tree.logs.add(log.path)
         tree.problems.extend(_problems(log))
+        first = len(log.header) + 1
+        tree.silent.extend((log.path, number) for number, event in enumerate(log.events, first) if event.is_silent)
 
 
 def _stream_names(layouts: Sequence[Data]) -> list[str]:

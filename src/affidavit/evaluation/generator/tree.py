@@ -16,6 +16,7 @@ class Tree:
     root: str = ""
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     problems: list[Problem] = field(default_factory=list[Problem])
+    silent: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     logs: set[str] = field(default_factory=set[str])
 
     @property

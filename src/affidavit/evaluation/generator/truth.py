@@ -32,6 +32,8 @@ class Truth:
     """Everything wrong in a bundle, by file and first line. Empty means healthy."""
 
     problems: tuple[Problem, ...]
+    silent: frozenset[tuple[str, int]] = frozenset()
+    """Lines (file, line) that look like trouble and that no finding may name, however low its severity."""
 
     def in_file(self, file: str) -> tuple[Problem, ...]:
         return tuple(problem for problem in self.problems if problem.file == file)

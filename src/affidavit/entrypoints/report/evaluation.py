@@ -1,0 +1,92 @@
+"""An evaluation on a terminal: the table of scenarios, the nine numbers, what changed, which gates hold."""
+
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.table import Table
+
+from affidavit.entrypoints.report.screen import text
+from affidavit.evaluation.result import EvaluationResult, NodesResult, ScenarioResult, compared
+from affidavit.evaluation.tools import ANALYZE
+
+_TROUBLES = 5
+_DIFF_LINES = 12
+_COLUMNS = ("finding_precision", "finding_recall", "severity_accuracy", "citation_accuracy")
+
+
+def print_evaluation(
+    console: Console, result: EvaluationResult, before: EvaluationResult | None, *, is_quiet: bool = False
+) -> None:
+    if result.nodes is not None:
+        _print_nodes(console, result.nodes, before.nodes if before is not None else None, is_quiet=is_quiet)
+    for gate in result.gates:
+        if not gate.holds or not is_quiet:
+            value = "not measured" if gate.value is None else f"{gate.value:g}"
+            mark = text("holds ", "green") if gate.holds else text("FAILED", "bold red")
+            console.print(mark, text(f"{gate.name} {gate.bound}: {value}"))
+
+
+def _print_nodes(console: Console, nodes: NodesResult, before: NodesResult | None, *, is_quiet: bool) -> None:
+    if not is_quiet:
+        console.print(_scenarios(nodes))
+        console.print(_numbers(nodes, before))
+    for scenario in nodes.scenarios:
+        _print_troubles(console, scenario)
+    for change in nodes.changes:
+        console.print(text(f"changed  {change.scenario}: {change.what}", "yellow"))
+        for line in change.diff[:_DIFF_LINES]:
+            console.print(text(f"    {line}"))
+        if len(change.diff) > _DIFF_LINES:
+            console.print(text(f"    … and {len(change.diff) - _DIFF_LINES} more lines"))
+    if nodes.mutations is not None:
+        missing = [mutation for mutation in nodes.mutations if mutation.caught_by is None]
+        console.print(text(f"{len(nodes.mutations)} pieces of knowledge taken away, {len(missing)} missed by nobody"))
+        for mutation in missing:
+            console.print(text(f"    {mutation.kind} {mutation.id}", "red"))
+
+
+def _scenarios(nodes: NodesResult) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("scenario", "layout"):
+        table.add_column(name, no_wrap=True)
+    for name in ("problems", "findings", "precision", "recall", "severity", "citations", "ms"):
+        table.add_column(name, justify="right")
+    for scenario in nodes.scenarios:
+        numbers = scenario.metrics.get(ANALYZE, {})
+        cells = [_shown(numbers.get(name)) for name in _COLUMNS]
+        style = "bold red" if scenario.troubles else ""
+        table.add_row(
+            text(scenario.id, style),
+            text(scenario.layout),
+            str(scenario.problems),
+            str(scenario.findings),
+            *cells,
+            _shown(numbers.get("latency_p50_ms"), digits=0),
+        )
+    return table
+
+
+def _numbers(nodes: NodesResult, before: NodesResult | None) -> Table:
+    tools = list(nodes.metrics)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("metric", no_wrap=True)
+    for name in (*tools, *(("baseline",) if before is not None else ())):
+        table.add_column(name, justify="right")
+    old: Mapping[str, tuple[float | None, float | None]] = compared(nodes, before) if before is not None else {}
+    for metric in nodes.metrics[ANALYZE]:
+        row = [_shown(nodes.metrics[tool].get(metric)) for tool in tools]
+        table.add_row(metric, *row, *((_shown(old[metric][0]),) if before is not None else ()))
+    return table
+
+
+def _print_troubles(console: Console, scenario: ScenarioResult) -> None:
+    for trouble in scenario.troubles[:_TROUBLES]:
+        console.print(text(f"{scenario.id}: ", "bold red"), text(trouble), sep="")
+    if len(scenario.troubles) > _TROUBLES:
+        console.print(text(f"{scenario.id}: and {len(scenario.troubles) - _TROUBLES} more"))
+
+
+def _shown(value: float | None, *, digits: int = 4) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".") if digits else f"{value:.0f}"

@@ -1,0 +1,26 @@
+"""An evaluation as one HTML file: heat map, precision and recall, latencies, the baseline. No network, no library."""
+
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from affidavit.entrypoints.report.page.island import encoded
+from affidavit.evaluation.result import EvaluationResult
+
+_ADAPTER = TypeAdapter(EvaluationResult)
+
+
+def render_evaluation(result: EvaluationResult, before: EvaluationResult | None) -> str:
+    data = {"now": _data(result), "before": _data(before) if before is not None else None, "passes": result.passes}
+    template, style, script = (_file(name) for name in ("template.html", "evaluation.css", "evaluation.js"))
+    return Template(template).substitute(style=style, script=script, data=encoded(data))
+
+
+def _data(result: EvaluationResult) -> Any:
+    return _ADAPTER.dump_python(result, mode="json")
+
+
+def _file(name: str) -> str:
+    return files("affidavit.entrypoints.report.evaluation_page").joinpath(name).read_text("utf-8")
