@@ -15,6 +15,10 @@ from affidavit.rules.patterns import Wordings, block_form, byte_options
 
 # Of memory for the compiled form; a query that needs more is no query a person wrote.
 _MOST_MEMORY = 8 << 20
+# Steps of the compiled form; each byte may cost one look at each of them.
+_LARGEST = 20_000
+# Beyond this many, Hyperscan may compile for seconds.
+_LARGEST_DATABASE = 4000
 _HINT = "patterns are RE2, matched on one line: no backreferences, no look-around; (?i) in front ignores case"
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|.", re.DOTALL)
 _UNSUPPORTED = (
@@ -32,8 +36,9 @@ class Query:
         pattern = _bytes_pattern(text)
         _refuse_unsupported(text)
         self._line = _compiled(text, pattern, is_block=False)
+        _refuse_too_big(text, self._line.programsize)
         self._block = _compiled(text, _lines_form(pattern), is_block=True)
-        self.database = _database(pattern)
+        self.database = _database(pattern) if self._line.programsize <= _LARGEST_DATABASE else None
         # Where lines end in a carriage return, `$` stands before it: only RE2 on the bare line is asked there.
         self.sees_line_ends = bool({"$", r"\z"} & set(_TOKEN.findall(pattern)))
 
@@ -61,6 +66,14 @@ def _refuse_unsupported(text: str) -> None:
             raise InputRefused(f"query {_shown(text)}: backreferences cannot be matched in linear time", hint=_HINT)
         if token == r"\n":
             raise InputRefused(f"query {_shown(text)}: \\n never matches, a query sees one line", hint=_HINT)
+
+
+def _refuse_too_big(text: str, steps: int) -> None:
+    if steps > _LARGEST:
+        raise InputRefused(
+            f"query {_shown(text)} is too big: it compiles to {steps} steps, of {_LARGEST} at most",
+            hint="use smaller repetitions, or make several searches of it",
+        )
 
 
 def _bytes_pattern(text: str) -> str:
@@ -116,7 +129,7 @@ def _database(pattern: str) -> Any:
         database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
         flags = [hyperscan.HS_FLAG_MULTILINE]
         database.compile(expressions=[_plain_ends(pattern)], ids=[0], elements=1, flags=flags)
-    except (InputRefused, hyperscan.HyperscanError):
+    except (InputRefused, re2.error, hyperscan.HyperscanError):
         return None
     return database
 

@@ -6,6 +6,7 @@ Files are taken in ranges of whole lines by two threads; both engines work outsi
 import mmap
 import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +27,13 @@ _FLOOD = 24
 # Vectorscan 5.4.12 misses some matches that reach the last byte of its input (`b+$`, `(a|bk)b*[ab]`): it is shown a
 # little more than is asked of it.
 _BEYOND = 64
+# RE2 is given so much at a time, so that the clock can be looked at in between.
+_PIECE = 256 << 10
+# No query hangs, but one of many wide repetitions may crawl. What is left then is said to be unsearched.
+SECONDS = 30.0
 _FEED, _RETURN = 10, 13
+
+_TIME_IS_UP = f"not searched to its end: the query took longer than {SECONDS:.0f} s in all"
 
 Span = tuple[int, int]
 
@@ -116,6 +123,7 @@ class _Crew:
         self._is_flooded = query.database is None
         self._error: BaseException | None = None
         self.located: dict[tuple[int, int], _Located] = {}
+        self._deadline = time.monotonic() + SECONDS
         self.failures = [""] * len(opened.buffers)
 
     def run(self, threads: int) -> None:
@@ -145,14 +153,16 @@ class _Crew:
         if buffer is None:
             return
         start, end = _whole_lines(buffer, task)
-        if end - start > LONGEST_LINE:
+        if time.monotonic() > self._deadline:
+            self.failures[task.file] = _TIME_IS_UP
+        elif end - start > LONGEST_LINE:
             self.failures[task.file] = f"a line is longer than {LONGEST_LINE >> 30} GiB"
         elif start < end:
-            located = self._locate(buffer, start, end, scratch)
+            located = self._locate(task, buffer, start, end, scratch)
             if located.count:
                 self.located[task.file, task.start] = located
 
-    def _locate(self, buffer: mmap.mmap, start: int, end: int, scratch: Any) -> _Located:
+    def _locate(self, task: _Range, buffer: mmap.mmap, start: int, end: int, scratch: Any) -> _Located:
         if self._query.sees_line_ends and _has_returns(buffer, start, end):
             return _every_line(self._query, buffer, start, end, self._most)
         if not self._is_flooded:
@@ -165,7 +175,18 @@ class _Crew:
                     found if last == end else found.and_then(_every_line(self._query, buffer, last, end, 1), self._most)
                 )
             self._is_flooded = True
-        return _line_by_line(self._query, buffer, start, end, self._most)
+        return self._in_pieces(task, buffer, start, end)
+
+    def _in_pieces(self, task: _Range, buffer: mmap.mmap, start: int, end: int) -> _Located:
+        found = _Located(count=0, spans=[])
+        while start < end:
+            if time.monotonic() > self._deadline:
+                self.failures[task.file] = _TIME_IS_UP
+                break
+            stop = min(end, _behind_line_end(buffer, min(start + _PIECE, end) - 1))
+            found = found.and_then(_line_by_line(self._query, buffer, start, stop, self._most), self._most)
+            start = stop
+        return found
 
 
 def _has_returns(buffer: mmap.mmap, start: int, end: int) -> bool:
@@ -204,11 +225,12 @@ def _hyperscanned(query: Query, buffer: mmap.mmap, start: int, end: int, scratch
     """A byte inside each matching line, ascending, with repeats; None when there are too many to be worth it."""
     import hyperscan
 
+    database: Any = query.database
     hits = _Hits()
     hits.most = (end - start) // _FLOOD + 1000
     with memoryview(buffer) as whole, whole[start : end + _BEYOND] as view:
         try:
-            query.database.scan(view, match_event_handler=_collect, context=hits, scratch=scratch)
+            database.scan(view, match_event_handler=_collect, context=hits, scratch=scratch)
         except hyperscan.ScanTerminated:
             return None
     while hits and hits[-1] >= end - start:
