@@ -4,7 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import chain, islice
 from pathlib import Path
@@ -115,8 +115,12 @@ def _state(incident_id: IncidentId, supervisor: Supervisor) -> State:
 def _incidents(wish: Submission, scenario: "WorkloadScenario | None", supervisor: Supervisor) -> list[Incident]:
     if wish.alert is None and scenario is None:
         raise InputRefused("there is no alert", hint="give a JSON file, - for standard input, or --scenario NAME")
-    event = scenario.event() if wish.alert is None and scenario is not None else _read(str(wish.alert))
-    return [_fault(notice) for notice in _notices(event, supervisor)]
+    if wish.alert is None and scenario is not None:
+        # Scenarios share one function and one alarm; by its alert alone the second would be the first again.
+        own = IncidentId(f"scenario-{scenario.scenario_id}")
+        found = [_fault(notice) for notice in _notices(scenario.event(), supervisor)]
+        return [replace(incident, incident_id=own, may_join=None) for incident in found]
+    return [_fault(notice) for notice in _notices(_read(str(wish.alert)), supervisor)]
 
 
 def _notices(event: Any, supervisor: Supervisor) -> list[Notice]:
