@@ -4,12 +4,12 @@ import logging
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from affidavit.errors import AffidavitError
-from affidavit.investigation import analyze
-from affidavit.nodes.ingest import ingest
-from affidavit.nodes.library import Library
+
+if TYPE_CHECKING:
+    from affidavit.nodes.library import Library
 
 KEPT_IN: Final = ".affidavit"
 _ARCHIVES: Final = (".tar.gz", ".tgz", ".tar", ".zip")
@@ -19,7 +19,7 @@ _LOG = logging.getLogger(__name__)
 @dataclass(kw_only=True)
 class BundleFolder:
     path: Path
-    library: Library
+    library: "Library"
     _seen: dict[str, tuple[float, int]] = field(default_factory=dict[str, tuple[float, int]])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -33,6 +33,10 @@ class BundleFolder:
                     self._seen[entry.name] = look
 
     def _ingest(self, entry: Path) -> None:
+        # Here, not above: the engine takes longer to load than the server may take to start.
+        from affidavit.investigation import analyze
+        from affidavit.nodes.ingest import ingest
+
         try:
             marker = ingest(entry, self.library, analyze=analyze, keeps_archive=False).marker
             _LOG.warning("%s: bundle of %s is indexed", entry.name, marker.instance_id)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
@@ -9,19 +10,21 @@ from affidavit.collection.desk import Desk
 from affidavit.entrypoints.mcp.folder import BundleFolder
 from affidavit.entrypoints.mcp.tool import Tool, Toolset
 from affidavit.errors import InputRefused
-from affidavit.nodes.library import Library
 from affidavit.ports import Clock, Table
-from affidavit.workloads.questions import Workloads
+
+if TYPE_CHECKING:
+    from affidavit.nodes.library import Library
+    from affidavit.workloads.questions import Workloads
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shelves:
     """`folder` is there in local mode: what lies in it is taken in before a question is answered."""
 
-    library: Library
+    library: "Library"
     folder: BundleFolder | None = None
 
-    def ready(self) -> Library:
+    def ready(self) -> "Library":
         if self.folder is not None:
             self.folder.take_in()
         return self.library
@@ -35,7 +38,7 @@ class Services:
     clock: Clock
     shelves: Callable[[], Shelves]
     desk: Desk | None = None
-    workloads: Workloads | None = None
+    workloads: "Workloads | None" = None
 
     def answer(self, tool: Tool, request: BaseModel) -> BaseModel:
         match tool.toolset:
@@ -51,7 +54,7 @@ class Services:
             raise InputRefused("this server cannot collect", hint="it needs LOGS_BUCKET and ENABLE_COLLECTION=true")
         return self.desk
 
-    def _workloads(self) -> Workloads:
+    def _workloads(self) -> "Workloads":
         if self.workloads is None:
             raise InputRefused("this server sees no AWS account", hint="start it with LOGS_BUCKET set")
         return self.workloads

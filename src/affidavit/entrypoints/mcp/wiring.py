@@ -4,6 +4,7 @@ import threading
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from affidavit.bootstrap import App, build_app
 from affidavit.collection.desk import Desk
@@ -13,12 +14,12 @@ from affidavit.entrypoints.mcp.folder import KEPT_IN, BundleFolder
 from affidavit.entrypoints.mcp.services import Services, Shelves
 from affidavit.entrypoints.mcp.tool import Toolset
 from affidavit.errors import InputRefused
-from affidavit.knowledge import load_knowledge
-from affidavit.nodes.awaited import AwaitedBundles
-from affidavit.nodes.library import Library
 from affidavit.redaction.redact import Redactor
 from affidavit.settings import Settings
-from affidavit.workloads.questions import Workloads
+
+# What is imported by a function below would make the server slow to start; only some of it is needed, and later.
+if TYPE_CHECKING:
+    from affidavit.workloads.questions import Workloads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +75,9 @@ def _services(app: App, wish: Wish) -> Services:
 
     @cache
     def shelves() -> Shelves:
+        from affidavit.knowledge import load_knowledge
+        from affidavit.nodes.library import Library
+
         library = Library(
             objects=app.objects,
             state=app.state,
@@ -94,6 +98,8 @@ def _services(app: App, wish: Wish) -> Services:
 def _desk(app: App) -> Desk | None:
     if app.settings.is_local:
         return None
+    from affidavit.nodes.awaited import AwaitedBundles
+
     return Desk(
         state=app.state,
         clock=app.clock,
@@ -106,12 +112,12 @@ def _desk(app: App) -> Desk | None:
     )
 
 
-def _workloads(app: App) -> Workloads | None:
+def _workloads(app: App) -> "Workloads | None":
     if app.settings.is_local:
         return None
-    # Here, not above: a laptop without AWS needs no boto3.
     from affidavit.adapters.aws.clients import AwsClients
     from affidavit.adapters.aws.workloads import AwsWorkloadInspector
+    from affidavit.workloads.questions import Workloads
 
     inspector = AwsWorkloadInspector(AwsClients(app.settings.region))
     return Workloads(inspector=inspector, clock=app.clock, functions=None)
