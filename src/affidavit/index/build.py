@@ -225,13 +225,13 @@ def _suppressed(group: _Group, suppression: str, reason: str) -> Suppressed:
 
 def _evidence(group: _Group, line: bytes) -> Evidence:
     hits, row = group.file.hits, int(group.rows[0])
-    number = int(hits.line[row])
+    number, (start, end) = int(hits.line[row]), hits.span(row)
     return Evidence(
         source_file=group.file.path,
         full_key=group.file.full_key,
         excerpt=excerpt_of(line),
         line_range=LineRange(start=number, end=number),
-        byte_offset=ByteRange(start=int(hits.start[row]), end=int(hits.end[row])),
+        byte_offset=ByteRange(start=start, end=end),
         timestamp=time_of(int(group.times[0])),
         sha256=hashlib.sha256(line).hexdigest(),
     )
@@ -242,7 +242,7 @@ def _occurrences(group: _Group, listed: int) -> Iterator[Occurrence]:
     columns = (
         hits.line[rows].tolist(),
         hits.start[rows].tolist(),
-        hits.end[rows].tolist(),
+        (hits.start[rows] + hits.length[rows]).tolist(),
         group.times[1:listed].tolist(),
     )
     for line, start, end, time in zip(*columns, strict=True):
@@ -250,8 +250,7 @@ def _occurrences(group: _Group, listed: int) -> Iterator[Occurrence]:
 
 
 def _line_at(group: _Group, position: int) -> bytes:
-    row = int(group.rows[position])
-    start, end = int(group.file.hits.start[row]), int(group.file.hits.end[row])
+    start, end = group.file.hits.span(int(group.rows[position]))
     with group.file.location.open("rb", buffering=0) as file:
         return os.pread(file.fileno(), end - start, start)
 

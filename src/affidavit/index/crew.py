@@ -114,13 +114,16 @@ class _Worker:
         self._done = done
 
     def results(self) -> list[ScannedFile]:
+        """One file at a time: the whole of it in one message would stand in memory three times."""
+        found: list[ScannedFile] = []
         try:
-            answer = self._done.recv()
+            while isinstance(answer := self._done.recv(), ScannedFile):
+                found.append(answer)
         except EOFError as error:
             raise _died() from error
         self._runner.join()
-        if isinstance(answer, list):
-            return answer  # pyright: ignore[reportUnknownVariableType]  # pickled by `_run`
+        if answer is None:
+            return found
         raise InvariantBroken(f"the scan failed: {answer}")
 
     def stop(self) -> None:
@@ -197,7 +200,9 @@ def _run(work: Callable[..., None], slots: RuleSlots, give: Connection, argument
     bench = _Bench(slots)
     try:
         work(bench, *arguments)
-        give.send(bench.finished)
+        while bench.finished:
+            give.send(bench.finished.pop())
+        give.send(None)
     except (EOFError, BrokenPipeError):
         pass  # the parent gave up
     except Exception as error:  # noqa: BLE001  # the door of the worker: the parent raises it again

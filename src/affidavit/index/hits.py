@@ -10,22 +10,29 @@ Column = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class FileHits:
-    """One row a hit, in line order. `slot` says which rule (see `RuleSlots`); `clock` and `stamp` are its time."""
+    """One row a hit, in line order. `slot` says which rule (see `RuleSlots`); `clock` and `stamp` are its time.
 
-    slot: Column
+    The columns are as narrow as they can be: 31 bytes a hit.
+    """
+
+    slot: NDArray[np.uint16]
     line: Column
     start: Column
-    end: Column
+    length: NDArray[np.uint32]
     clock: NDArray[np.int8]
     stamp: Column
 
     def __len__(self) -> int:
         return len(self.slot)
 
+    def span(self, row: int) -> tuple[int, int]:
+        start = int(self.start[row])
+        return start, start + int(self.length[row])
+
 
 # Slot, line, start, end, clock, stamp.
 Hit = tuple[int, int, int, int, int, int]
-# Tuples weigh five times as much as rows, so no more than this many are kept.
+# Tuples weigh ten times as much as rows, so no more than this many are kept.
 _PENDING = 16_384
 
 
@@ -34,7 +41,7 @@ class HitTable:
 
     def __init__(self) -> None:
         self._pending: list[Hit] = []
-        self._rows: list[Column] = []
+        self._settled: list[FileHits] = []
 
     def add(self, hit: Hit) -> None:
         self._pending.append(hit)
@@ -43,16 +50,26 @@ class HitTable:
 
     def columns(self) -> FileHits:
         self._settle()
-        table = np.concatenate(self._rows)
+        parts = self._settled
         return FileHits(
-            slot=table[:, 0],
-            line=table[:, 1],
-            start=table[:, 2],
-            end=table[:, 3],
-            clock=table[:, 4].astype(np.int8),
-            stamp=table[:, 5],
+            slot=np.concatenate([part.slot for part in parts]),
+            line=np.concatenate([part.line for part in parts]),
+            start=np.concatenate([part.start for part in parts]),
+            length=np.concatenate([part.length for part in parts]),
+            clock=np.concatenate([part.clock for part in parts]),
+            stamp=np.concatenate([part.stamp for part in parts]),
         )
 
     def _settle(self) -> None:
-        self._rows.append(np.array(self._pending, dtype=np.int64).reshape(-1, 6))
+        rows = np.array(self._pending, dtype=np.int64).reshape(-1, 6)
         self._pending = []
+        self._settled.append(
+            FileHits(
+                slot=rows[:, 0].astype(np.uint16),
+                line=rows[:, 1].copy(),
+                start=rows[:, 2].copy(),
+                length=(rows[:, 3] - rows[:, 2]).astype(np.uint32),
+                clock=rows[:, 4].astype(np.int8),
+                stamp=rows[:, 5].copy(),
+            )
+        )

@@ -66,7 +66,7 @@ def reference(content: bytes) -> dict[str, list[tuple[int, int, int]]]:
 def by_rule(scanned: ScannedFile) -> dict[str, list[tuple[int, int, int]]]:
     found: dict[str, list[tuple[int, int, int]]] = {}
     hits = scanned.hits
-    for slot, line, start, end in zip(hits.slot, hits.line, hits.start, hits.end, strict=True):
+    for slot, line, start, end in zip(hits.slot, hits.line, hits.start, hits.start + hits.length, strict=True):
         found.setdefault(PACK.rules[slot].id, []).append((int(line), int(start), int(end)))
     return found
 
