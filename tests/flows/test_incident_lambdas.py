@@ -1,0 +1,95 @@
+"""The Lambda functions on a laptop AWS: DynamoDB, S3 and Parameter Store are asked over HTTP."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+
+from affidavit.adapters.aws.api_key import SsmApiKey, get_mcp_api_key
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.entrypoints.lambdas import on_incident, on_watchdog_tick
+from affidavit.errors import InputRefused
+from affidavit.incidents.incident import IncidentId
+from affidavit.incidents.state import Status
+
+
+class Context:
+    def get_remaining_time_in_millis(self) -> int:
+        return 300_000
+
+
+@pytest.fixture
+def offline(aws_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("CHAT_PROVIDER", "offline")
+    monkeypatch.setenv("MAX_INCIDENTS_PER_HOUR", "500")
+    on_incident.application.cache_clear()
+    yield
+    on_incident.application.cache_clear()
+
+
+def an_event(*messages: dict[str, Any]) -> dict[str, Any]:
+    return {"Records": [{"Sns": {"MessageId": uuid.uuid4().hex, "Message": json.dumps(one)}} for one in messages]}
+
+
+def report(name: str) -> dict[str, str]:
+    return {"function_name": f"missing-{name[:8]}", "incident_id": name, "error_type": "ClientError"}
+
+
+@pytest.mark.usefixtures("offline")
+def test_an_alert_about_a_function_that_is_not_there_ends_without_an_invented_diagnosis(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    name = uuid.uuid4().hex
+    answer = on_incident.handler(an_event(report(name)), Context())
+    assert answer["statusCode"] == 200
+    assert json.loads(answer["body"]) == [{"incident_id": name, "outcome": "ran"}]
+    _, supervisor = on_incident.application()
+    state, context = supervisor.states.get_state(IncidentId(name)), supervisor.contexts.get_context(IncidentId(name))
+    assert state is not None
+    assert context is not None
+    assert state.status is Status.FAILED
+    assert context.diagnosis is None
+    events = [json.loads(line).get("event") for line in capsys.readouterr().out.splitlines()]
+    assert {"agent_metrics", "agent_reasoning_summary"} <= set(events)
+    again = on_incident.handler(an_event(report(name)), Context())
+    assert json.loads(again["body"]) == [{"incident_id": name, "outcome": "already handled"}]
+
+
+@pytest.mark.usefixtures("offline")
+def test_a_bad_record_is_kept_in_the_bucket_and_the_good_one_is_handled() -> None:
+    name = uuid.uuid4().hex
+    event = an_event(report(name))
+    event["Records"].insert(0, {"Sns": {"MessageId": "m", "Message": f"no json {name}"}})
+    body = json.loads(on_incident.handler(event, Context())["body"])
+    assert [one["incident_id"] for one in body] == [None, name]
+    app, _ = on_incident.application()
+    kept = [app.objects.get(one.key) for one in app.objects.list("quarantine/")]
+    assert any(name.encode() in text for text in kept)
+
+
+@pytest.mark.usefixtures("offline")
+def test_the_watchdog_finds_nothing_to_do_when_nothing_is_due() -> None:
+    assert on_watchdog_tick.handler({}, Context())["closed"] == 0
+
+
+def test_the_key_of_the_mcp_server_is_read_from_its_parameter_and_read_again_when_refused(
+    aws_environment: dict[str, str],
+) -> None:
+    clients, ssm = AwsClients("ca-central-1"), boto3.client("ssm", "ca-central-1")
+    name = f"/incident-response/{uuid.uuid4().hex}"
+    ssm.put_parameter(Name=name, Value="first", Type="SecureString")
+    assert get_mcp_api_key(clients, name) == "first"
+    key = SsmApiKey(clients, name)
+    assert key(refresh=False) == "first"
+    ssm.put_parameter(Name=name, Value="second", Type="SecureString", Overwrite=True)
+    assert key(refresh=False) == "first", "kept for five minutes"
+    assert key(refresh=True) == "second"
+
+
+def test_a_parameter_that_is_missing_is_a_clear_error(aws_environment: dict[str, str]) -> None:
+    with pytest.raises(InputRefused, match="/incident-response/none") as caught:
+        get_mcp_api_key(AwsClients("ca-central-1"), "/incident-response/none")
+    assert "SecureString" in caught.value.hint
