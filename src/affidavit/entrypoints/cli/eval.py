@@ -13,7 +13,7 @@ from affidavit.entrypoints.report.evaluation import print_evaluation
 from affidavit.entrypoints.report.evaluation_page import render_evaluation
 from affidavit.entrypoints.report.screen import make_console
 from affidavit.errors import InputRefused
-from affidavit.evaluation.gates import check_gates, load_gates
+from affidavit.evaluation.gates import Bound, check_gates, load_gates
 from affidavit.evaluation.mutations import Mutation, run_mutations
 from affidavit.evaluation.nodes import ScenarioRun, run_scenarios
 from affidavit.evaluation.regression import accept, changes, stored_answers
@@ -52,6 +52,8 @@ class EvalOptions:
 def run_eval(options: EvalOptions) -> Exit:
     _refuse_unbuilt(options.part)
     gates = load_gates(options.gate)
+    if options.with_mutations:
+        gates = {"nodes.uncovered": Bound(at_most=0), **gates}
     before = result_from_json(options.baseline) if options.baseline is not None else None
     if options.out is not None:
         prepare_output(options.out)
