@@ -28,13 +28,17 @@ from affidavit.evidence.citation import check
 from affidavit.investigation import analyze
 from affidavit.knowledge import Knowledge
 from affidavit.nodes.answers.errors import ErrorsRequest
+from affidavit.nodes.answers.fleet import ClusterHealthRequest
 from affidavit.nodes.answers.validate import ValidateRequest
 from affidavit.nodes.baselines import baselines
+from affidavit.nodes.ingest import ingest
 from affidavit.nodes.ingest_directory import ingest_directory
 from affidavit.nodes.ingest_records import record_of
 from affidavit.nodes.library import Library
 from affidavit.nodes.questions.errors import errors
+from affidavit.nodes.questions.fleet import cluster_health
 from affidavit.nodes.questions.validate import validate
+from affidavit.ports import Node
 
 FIRST = {"kubelet/kubelet.log": b"fine\nJan 15 10:00:00 ip kubelet[1]: KAPUT one\n", "var_log/x.log": b"ODD\n"}
 SECOND = {"kubelet/kubelet.log": b"Jan 15 11:00:00 ip kubelet[1]: DEAD two\nKAPUT\n", "var_log/x.log": b"calm\n"}
@@ -299,3 +303,34 @@ def _must_not_be_called(path: Path, **_: object) -> None:
     if path.name != "broken.tgz":
         raise AssertionError(f"{path} was read again")
     raise InputRefused("still broken")
+
+
+class _Fleet:
+    """A directory that knows one node."""
+
+    def region_of(self, instance_id: str) -> str | None:
+        return "eu-west-1" if instance_id == INSTANCE else None
+
+    def cluster_of(self, instance_id: str, *, region: str) -> str | None:
+        return "prod" if (instance_id, region) == (INSTANCE, "eu-west-1") else None
+
+    def nodes_of(self, cluster: str, *, region: str) -> list[Node]:
+        nodes = [INSTANCE, OTHER] if (cluster, region) == ("prod", "eu-west-1") else []
+        return [_node(each) for each in nodes]
+
+
+def _node(instance_id: str) -> Node:
+    place = {"cluster": "prod", "region": "eu-west-1", "zone": "eu-west-1a"}
+    return Node(instance_id=instance_id, instance_type="m5.large", state="running", is_healthy=True, **place)
+
+
+def test_the_directory_tells_the_cluster_that_nobody_named_and_which_nodes_lack_a_bundle(tmp_path: Path) -> None:
+    library = a_library(tmp_path)
+    library.directory = _Fleet()
+    done = ingest(an_archive(tmp_path / "in", FIRST), library, analyze=analyze, workers=1)
+    assert done.marker.cluster == "prod"
+    assert baselines(library.state, "prod")["It is kaput"].bundles == 1
+    assert library.objects.get(f"eks_{INSTANCE}/metadata/region.txt") == b"eu-west-1\n"
+    health = cluster_health(library, ClusterHealthRequest(cluster_name="prod"))
+    assert ([node.instance_id for node in health.nodes], health.without_bundle) == ([INSTANCE], [OTHER])
+    assert any(OTHER in gap for gap in health.confidence.gaps)

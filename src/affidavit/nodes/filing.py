@@ -8,7 +8,7 @@ from typing import Protocol
 
 from affidavit.bundle.manifest import Manifest, ManifestFile, manifest_to_json
 from affidavit.bundle.stored import UNKNOWN_INSTANCE, StoredBundle
-from affidavit.errors import InputRefused
+from affidavit.errors import InputRefused, UpstreamFailed
 from affidavit.evidence.finding import Evidence
 from affidavit.index.record import FindingsIndex, index_from_json, index_to_json
 from affidavit.nodes.keys import (
@@ -72,10 +72,11 @@ class Filing:
         index_id = analyzed.index.index_id
         if (marker := self._marked(instance_id, index_id)) is not None:
             return Ingested(marker=marker, is_new=False)
+        origin = origin_of(self.library, instance_id, self.origin)
         bundle_id = bundle_id_of(analyzed.manifest)
         home = _claim_home(self.library, instance_id, bundle_id)
         manifest, index = _at_home(analyzed, instance_id, home)
-        self._store_files(analyzed.bundle, manifest, home)
+        self._store_files(analyzed.bundle, manifest, home, origin.region)
         index_key = self._store_index(index, home)
         marker = IndexMarker(
             instance_id=instance_id,
@@ -85,7 +86,7 @@ class Filing:
             indexed_at=self.library.clock.now(),
             manifest_key=f"{home}/{MANIFEST}",
             index_key=index_key,
-            cluster=self.origin.cluster,
+            cluster=origin.cluster,
         )
         is_new = self.objects.put_new(
             marker_key(instance_id, index_id), marker.model_dump_json().encode(), purpose=PURPOSE
@@ -98,7 +99,7 @@ class Filing:
         except ObjectMissing:
             return None
 
-    def _store_files(self, bundle: StoredBundle, manifest: Manifest, home: str) -> None:
+    def _store_files(self, bundle: StoredBundle, manifest: Manifest, home: str, region: str | None) -> None:
         """A home belongs to one bundle, so what a manifest there lists is stored already."""
         if self.objects.head(f"{home}/{MANIFEST}") is not None:
             return
@@ -107,9 +108,8 @@ class Filing:
         with ThreadPoolExecutor(_WRITERS) as writers:
             list(writers.map(self._store_file, writes))
         self._store_archive(manifest.instance_id, home)
-        if self.origin.region is not None:
-            region = f"{self.origin.region}\n".encode()
-            self.objects.put(f"{home}/{METADATA}/region.txt", region, purpose=PURPOSE)
+        if region is not None:
+            self.objects.put(f"{home}/{METADATA}/region.txt", f"{region}\n".encode(), purpose=PURPOSE)
         self.objects.put(f"{home}/{MANIFEST}", manifest_to_json(manifest), purpose=PURPOSE)
 
     def _store_file(self, write: tuple[str, Path]) -> None:
@@ -131,6 +131,19 @@ class Filing:
             index_from_json(text, name=key)
         self.objects.put(f"{home}/{INDEX}", text, purpose=PURPOSE)
         return key
+
+
+def origin_of(library: Library, instance_id: str, told: Origin) -> Origin:
+    """What the caller did not say, as far as the directory of nodes can; a bundle is worth storing without it."""
+    directory = library.directory
+    if directory is None or (told.cluster is not None and told.region is not None):
+        return told
+    try:
+        region = told.region or directory.region_of(instance_id)
+        cluster = told.cluster or (directory.cluster_of(instance_id, region=region) if region is not None else None)
+    except UpstreamFailed:
+        return told
+    return Origin(cluster=cluster, region=region)
 
 
 def bundle_id_of(manifest: Manifest) -> str:

@@ -79,7 +79,7 @@ def _nodes_of(library: Library, cluster: str) -> tuple[list[str], list[str]]:
         if not recorded:
             raise NotFound(f"no bundle of a cluster {cluster!a} is known", hint="collect its nodes, or check the name")
         return recorded, ["nobody could say which nodes the cluster has: only those with a bundle are here"]
-    region = library.region
+    region = library.region or next(filter(None, map(library.directory.region_of, recorded)), "")
     running = [node.instance_id for node in library.directory.nodes_of(cluster, region=region)]
     gone = [node for node in recorded if node not in running]
     gaps = [f"no longer in the cluster, shown by their last bundle: {', '.join(gone)}"] if gone else []
