@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -214,19 +215,19 @@ def test_escape_sequences_in_a_log_never_reach_the_terminal(tmp_path: Path) -> N
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", done.stdout)
 
 
-def test_being_stopped_leaves_nothing_behind_and_says_so(tmp_path: Path) -> None:
-    """`timeout`, `docker stop` and Ctrl-C: one bundle that takes long enough to be stopped in."""
-    line = b"Jan 15 10:25:03 h kubelet[1]: I0115 10:25:03.123456 1 x.go:1] some line of a log %d\n"
-    folder = tmp_path / "eks_i-0123456789abcdef0" / "kubelet"
-    folder.mkdir(parents=True)
-    (folder / "kubelet.log").write_bytes(b"".join(line % number for number in range(2_000_000)))
+def test_being_stopped_leaves_nothing_behind_and_says_so(bundle: Path, tmp_path: Path) -> None:
+    """`timeout`, `docker stop` and Ctrl-C, while half of the bundle has come through a pipe and the rest never does."""
     for number in (signal.SIGINT, signal.SIGTERM):
         scratch = tmp_path / f"scratch-{number}"
         scratch.mkdir()
-        command = [sys.executable, "-m", "affidavit", "analyze", folder.parent, "--out", tmp_path / "out"]
-        process = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(scratch)}, stderr=subprocess.PIPE)
+        command = [sys.executable, "-m", "affidavit", "analyze", "-", "--out", tmp_path / "out"]
+        environment = {**os.environ, "TMPDIR": str(scratch)}
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert process.stdin is not None
+        process.stdin.write(bundle.read_bytes()[:-1000])
+        process.stdin.flush()
         while process.poll() is None and not list(scratch.iterdir()):
-            pass
+            time.sleep(0.01)
         process.send_signal(number)
         _, message = process.communicate(timeout=60)
         assert process.returncode == 130
