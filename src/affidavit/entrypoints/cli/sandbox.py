@@ -5,7 +5,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -86,23 +85,25 @@ def _up() -> Exit:
     from affidavit.sandbox.laptop import Sandbox
     from affidavit.sandbox.session import recorded
 
-    stopped = threading.Event()
+    stops: list[int] = []
     data_dir = _data_dir()
     with Sandbox(data_dir / "sandbox", on_upload=_indexing()) as sandbox:
         os.environ.update(sandbox.environment)
-        _on_stop(stopped.set)
+        _on_stop(stops.append)
         with recorded(data_dir, sandbox.environment):
             _print_environment(sandbox.environment)
             print("# the sandbox runs; Ctrl-C stops it", file=sys.stderr, flush=True)
-            stopped.wait()
+            # No lock to wait on: a signal that another thread received would not wake this one.
+            while not stops:
+                time.sleep(0.1)
     return Exit.DONE
 
 
-def _on_stop(stop: Callable[[], None]) -> None:
+def _on_stop(stop: Callable[[int], None]) -> None:
     """Ctrl-C is how a sandbox is meant to end: no failure, as it would be elsewhere."""
 
-    def handle(_number: int, _frame: object) -> None:
-        stop()
+    def handle(number: int, _frame: object) -> None:
+        stop(number)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, handle)
