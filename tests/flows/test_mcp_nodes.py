@@ -8,16 +8,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
 from tests.support.command import affidavit
-from tests.support.mcp_server import calls_over
+from tests.support.mcp_server import calls_over, serving
 
+from affidavit.entrypoints.mcp.auth import KeyVerifier
 from affidavit.entrypoints.mcp.calls import Calls
 from affidavit.entrypoints.mcp.catalog import NODES, TOOLS
+from affidavit.entrypoints.mcp.http import Door, http_app
 from affidavit.entrypoints.mcp.schemas import input_schema, output_schema
 from affidavit.entrypoints.mcp.server import build_server
 from affidavit.entrypoints.mcp.tool import Tool
@@ -194,6 +197,23 @@ def test_ten_thousand_hostile_calls_end_in_an_answer_or_an_error_of_ours(calls: 
             unexpected.append((tool.name, arguments))
         assert "root:x:0" not in json.dumps(outcome.content)
     assert unexpected == []
+
+
+def test_hostile_calls_over_http_end_the_same_way(calls: Calls) -> None:
+    choose = random.Random(11)
+    key = "a-key-for-tests-0123456789"
+    app = http_app(build_server(calls), Door(verifier=KeyVerifier(key=key), is_stateless=True))
+    headers = {"Authorization": f"Bearer {key}", "Accept": "application/json", "MCP-Protocol-Version": "2025-11-25"}
+    with serving(app) as url, httpx2.Client(headers=headers, timeout=60) as client:
+        for number in range(300):
+            tool = BUILT[number % len(BUILT)]
+            params = {"name": tool.name, "arguments": hostile_arguments(tool, choose)}
+            body = json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+            response = client.post(f"{url}/mcp", content=body, headers={"Content-Type": "application/json"})
+            assert response.status_code in (200, 400), response.text
+            if response.status_code == 200 and "result" in response.json():
+                answer = response.json()["result"]["structuredContent"]
+                assert answer["success"] is True or answer["statusCode"] in (400, 404, 409)
 
 
 json_values = st.recursive(
