@@ -22,7 +22,7 @@ PARTS = {
 
 class DiagnosticTools(Protocol):
     def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> JsonValue:
-        """The answer; its error variant when the question failed. May raise an AffidavitError."""
+        """The answer; its error variant when the question failed. Raises AffidavitError when nobody could be asked."""
         ...
 
 
@@ -51,15 +51,17 @@ def gather_context(
     What an earlier attempt recorded is not asked again; what there is no time for says so.
     """
     gathered: dict[str, JsonValue] = {}
+    why_not = ""
     for part, tool in PARTS.items() if incident.function else ():
         arguments = {"lambda_name": incident.function}
         known = _recorded(tool, arguments, ledger)
+        why_not = why_not or ("" if may_ask() else "no time was left")
         if known is not None:
             gathered[part] = known.answer
-        elif may_ask():
-            gathered[part] = _asked(tool, arguments, tools, ledger)
+        elif why_not:
+            gathered[part] = {"error": f"not asked: {why_not}"}
         else:
-            gathered[part] = {"error": "not asked: no time was left"}
+            gathered[part], why_not = _asked(tool, arguments, tools, ledger)
     fitted = truncate_to_budget(gathered, token_budget)
     return {**fitted.context, "metrics": fitted.metrics}
 
@@ -73,10 +75,11 @@ def _is_error(answer: JsonValue) -> bool:
     return isinstance(answer, Mapping) and bool(answer.get("error"))
 
 
-def _asked(tool: str, arguments: Mapping[str, JsonValue], tools: DiagnosticTools, ledger: Ledger) -> JsonValue:
+def _asked(
+    tool: str, arguments: Mapping[str, JsonValue], tools: DiagnosticTools, ledger: Ledger
+) -> tuple[JsonValue, str]:
+    """The answer, recorded; and why no other tool is worth asking. A black hole costs its time once, not four times."""
     try:
-        answer = tools.call(tool, arguments)
+        return ledger.record(tool, arguments, tools.call(tool, arguments)).answer, ""
     except AffidavitError as error:
-        # One tool that is down must not cost the answers of the others; that it failed is itself recorded.
-        answer = {"error": str(error)}
-    return ledger.record(tool, arguments, answer).answer
+        return ledger.record(tool, arguments, {"error": str(error)}).answer, "the tools cannot be reached"

@@ -52,6 +52,8 @@ def _drive(supervisor: Supervisor, state: State, until: datetime) -> str:
     remaining = until - supervisor.clock.now()
     if remaining < LEAST_TIME:
         return "left"
+    if state.is_deferred and supervisor.breaker.room_at() > supervisor.clock.now():
+        return Handled.DEFERRED  # still no room: its facts were gathered when it was deferred
     try:
         return supervisor.resume(state.incident.incident_id, remaining=remaining)
     except AffidavitError as error:

@@ -46,7 +46,9 @@ def test_of_100_incidents_at_once_20_run_and_80_are_deferred_and_drained_later(m
         assert (state.status, state.error_reason, state.is_deferred) == (Status.FAILED, BREAKER_REASON, True)
         assert context is not None
         assert context.evidence is not None, "the person on call still gets the facts"
+    asked = len(bench.tools.asked)
     _drain(bench)
+    assert len(bench.tools.asked) == asked, "waiting for room asks nothing anew"
     assert Counter(bench.scripted.runs) == Counter(names)
 
 
