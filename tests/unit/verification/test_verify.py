@@ -229,3 +229,8 @@ def test_a_whole_finding_cited_as_one_value_is_read_again_as_well() -> None:
     ledger, diagnosis = node_diagnosis("/findings/0", a_finding())
     assert verify(diagnosis, ledger.entries, Bundle(CONTENT)).holds
     assert not verify(diagnosis, ledger.entries, Bundle(b"first line\n")).holds
+
+
+def test_a_diagnosis_that_copies_whole_answers_is_sent_back() -> None:
+    answer: JsonValue = {"text": "x" * 120_000}
+    assert any("quote less" in one for one in problems(answer, "/text", "x" * 120_000))
