@@ -133,7 +133,7 @@ async def _tool_names(client: Client) -> frozenset[str]:
 def _text_of(result: CallToolResult) -> str:
     """Structured content where there is some, else the text; a tool's own failure in our error variant."""
     text = "\n".join(part.text for part in result.content if isinstance(part, TextContent)).strip()
-    structured = result.structured_content or {}
+    structured: Mapping[str, Any] = result.structured_content or {}
     if result.is_error and not structured.get("error"):
         return json.dumps({"error": text or "the tool failed without saying why"})
     if structured:

@@ -1,5 +1,6 @@
 """The tools as the chat model sees them: four questions and one way to finish."""
 
+from functools import cache
 from typing import Any
 
 from langchain_core.utils.json_schema import dereference_refs
@@ -48,6 +49,7 @@ def create_tools() -> list[dict[str, Any]]:
     return [*questions, _tool(SUBMIT, _SUBMIT_DESCRIPTION, _submission_schema())]
 
 
+@cache
 def _submission_schema() -> dict[str, Any]:
     # Some chat models read no $ref.
     schema = dereference_refs(Diagnosis.model_json_schema())
