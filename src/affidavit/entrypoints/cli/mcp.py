@@ -93,6 +93,8 @@ def _by_key(options: McpOptions, settings: Settings) -> tuple[TokenVerifier, ...
     if options.generates_key:
         key = secrets.token_urlsafe(32)
         print(f"affidavit: key of this server, shown once: {key}", file=sys.stderr)
+    elif not key and not settings.is_local and not options.oauth_issuer:
+        key = _stored_key(settings)
     if not key:
         return ()
     if len(key) < _SHORTEST_KEY:
@@ -100,6 +102,13 @@ def _by_key(options: McpOptions, settings: Settings) -> tuple[TokenVerifier, ...
             "MCP_API_KEY is too short to be safe", hint=f"use at least {_SHORTEST_KEY} random characters"
         )
     return (KeyVerifier(key=key),)
+
+
+def _stored_key(settings: Settings) -> str:
+    from affidavit.adapters.aws.api_key import get_mcp_api_key
+    from affidavit.adapters.aws.clients import AwsClients
+
+    return get_mcp_api_key(AwsClients(settings.region), settings.mcp_api_key_parameter)
 
 
 def _by_issuer(options: McpOptions) -> tuple[TokenVerifier, ...]:
