@@ -29,6 +29,8 @@ _FLOOD = 24
 _BEYOND = 64
 # RE2 is given so much at a time, so that the clock can be looked at in between.
 _PIECE = 256 << 10
+# Small enough to stay in a core's cache.
+_LOOK = 256 << 10
 # No query hangs, but one of many wide repetitions may crawl. What is left then is said to be unsearched.
 SECONDS = 30.0
 _FEED, _RETURN = 10, 13
@@ -190,7 +192,14 @@ class _Crew:
 
 
 def _has_returns(buffer: mmap.mmap, start: int, end: int) -> bool:
-    return buffer.find(b"\r\n", start, end) >= 0 or buffer[end - 1] == _RETURN
+    """Whether a line may end in a carriage return. `mmap.find` looks at byte after byte, at a fifth the speed."""
+    for at in range(start, end, _LOOK):
+        piece = np.frombuffer(buffer, dtype=np.uint8, count=min(_LOOK, end - at), offset=at)
+        found = bool((piece == _RETURN).any())
+        del piece  # the map cannot be closed while an array looks at it
+        if found:
+            return True
+    return False
 
 
 def _whole_lines(buffer: mmap.mmap, task: _Range) -> Span:

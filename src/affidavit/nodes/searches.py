@@ -68,11 +68,9 @@ def keep_search(library: Library, search: KeptSearch) -> None:
         library.objects.put_new(key, body.encode(), purpose=PURPOSE)
         place = {"object": key}
     key = _key(search.search_id)
-    library.state.write(
-        Put(item={"pk": key.pk, "sk": key.sk, "instance_id": search.instance_id, "ttl": expires, **place})
-    )
+    item = {"pk": key.pk, "sk": key.sk, "instance_id": search.instance_id, "ttl": expires, **place}
     listed = {"pk": _partition(search.instance_id), "sk": search.search_id, "query": search.query, "ttl": expires}
-    library.state.write(Put(item=listed))
+    library.state.write_all([Put(item=item), Put(item=listed)])
 
 
 def find_search(library: Library, instance_id: str, search_id: str | None) -> KeptSearch:
