@@ -1,0 +1,76 @@
+"""The page of an evaluation in a real Chromium: it draws its plots, says what failed, and asks nobody for anything."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from affidavit.entrypoints.report.evaluation_page import render_evaluation
+from affidavit.evaluation.gates import check_gates, load_gates
+from affidavit.evaluation.mutations import Kind, Mutation, without
+from affidavit.evaluation.nodes import run_scenario
+from affidavit.evaluation.result import EvaluationResult, measured, nodes_result
+from affidavit.evaluation.scenario import load_scenarios
+from affidavit.knowledge import load_knowledge
+from tests.browser.pages import saved
+from tests.browser.test_report_page import ARGUMENTS, CHROMIUM
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on PATH; set AFFIDAVIT_CHROMIUM to its path")
+KNOWLEDGE = load_knowledge()
+SOME = [scenario for scenario in load_scenarios() if scenario.id in ("nodeadm", "docker", "healthy-windows")]
+
+
+def result(rule_removed: str | None = None) -> EvaluationResult:
+    knowledge = without(KNOWLEDGE, Kind.RULE, rule_removed) if rule_removed else KNOWLEDGE
+    mutations = [Mutation(kind=Kind.RULE, id="kernel.<b>panic</b>", caught_by=None)]
+    nodes = nodes_result([run_scenario(scenario, knowledge) for scenario in SOME], (), mutations)
+    return EvaluationResult(
+        version="1.0",
+        evaluated_at=datetime(2026, 1, 15, tzinfo=UTC),
+        knowledge_version="k",
+        seconds=1.0,
+        nodes=nodes,
+        gates=check_gates(load_gates(), measured(nodes), ("nodes",)),
+    )
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page()
+    troubles: list[str] = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+    page.on("request", lambda request: None if request.url.startswith("file:") else troubles.append(request.url))
+    yield page
+    page.close()
+    assert troubles == []
+
+
+def test_a_good_run_is_drawn_with_every_plot(page: Page, tmp_path: Path) -> None:
+    good = result()
+    page.goto(saved(render_evaluation(good, good), tmp_path))
+    assert page.inner_text("#verdict") == "Every gate holds."
+    assert page.locator("#heat tr").count() == 1 + len(SOME)
+    assert page.locator("#plane circle").count() == len(SOME)
+    assert page.locator("#latency rect").count() == 20
+    assert page.locator("#trend tr").count() > 5
+    assert page.locator("#troubles li").all_inner_texts() == ["None."]
+    assert page.locator("#uncovered li").all_inner_texts() == ["rule kernel.<b>panic</b>"]
+
+
+def test_a_bad_run_says_which_gate_failed_and_why(page: Page, tmp_path: Path) -> None:
+    page.goto(saved(render_evaluation(result("docker.daemon-failed"), None), tmp_path))
+    assert page.inner_text("#verdict") == "A gate failed."
+    assert page.locator("#gates .bad").count() >= 1
+    assert "docker: missed" in page.inner_text("#troubles")
+    assert "No baseline" in page.inner_text("#trend")

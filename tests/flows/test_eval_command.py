@@ -1,0 +1,80 @@
+"""`affidavit eval` as people and CI run it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.support.command import affidavit
+
+SCENARIO = """family: bootstrap
+tells: nodeadm gives up on this node
+layout: al2023
+groups:
+  - stream: nodeadm-run
+    severity: SEVERITY
+    text: Command failed
+    at: [31]
+    lines: '{"level":"fatal","ts":@{epoch}.4,"caller":"nodeadm/main.go:36","msg":"Command failed","error":"no"}'
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios" / "mine.yaml").write_text(SCENARIO.replace("SEVERITY", "critical"))
+    return tmp_path
+
+
+def test_a_scenario_of_ones_own_is_measured_and_written(folder: Path) -> None:
+    done = affidavit("eval", "nodes", "--scenarios", folder / "scenarios", "--out", folder / "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads((folder / "out" / "evaluation.json").read_text())
+    assert [scenario["id"] for scenario in result["nodes"]["scenarios"]] == ["mine"]
+    assert result["nodes"]["metrics"]["analyze"]["finding_recall"] == 1.0
+    assert "<svg" not in (folder / "out" / "evaluation.html").read_text().split("<script")[0]
+    assert "holds  nodes.finding_recall" in done.stdout
+
+
+def test_a_wrong_severity_fails_the_gate_and_the_exit_code(folder: Path) -> None:
+    (folder / "scenarios" / "mine.yaml").write_text(SCENARIO.replace("SEVERITY", "low"))
+    done = affidavit("eval", "nodes", "--scenarios", folder / "scenarios")
+    assert done.returncode == 1
+    assert "FAILED nodes.severity_accuracy >= 0.95: 0" in done.stdout
+    assert "critical instead of low" in done.stdout
+
+
+def test_rules_of_ones_own_that_switch_one_off_lose_recall(folder: Path) -> None:
+    (folder / "rules").mkdir()
+    (folder / "rules" / "patches.yaml").write_text("rules:\n  nodeadm.command-failed: {status: off}\n")
+    done = affidavit("eval", "--scenarios", folder / "scenarios", "--rules", folder / "rules", "--format", "json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["nodes"]["metrics"]["analyze"]["finding_recall"] == 0.0
+
+
+def test_the_numbers_stand_beside_those_of_a_baseline(folder: Path) -> None:
+    affidavit("eval", "--scenarios", folder / "scenarios", "--out", folder / "out")
+    done = affidavit("eval", "--scenarios", folder / "scenarios", "--baseline", folder / "out" / "evaluation.json")
+    assert done.returncode == 0
+    assert "baseline" in done.stdout
+
+
+def test_gates_of_ones_own_decide(folder: Path) -> None:
+    (folder / "gates.yaml").write_text("nodes.problems: {at_least: 2}\n")
+    done = affidavit("eval", "--scenarios", folder / "scenarios", "--gate", folder / "gates.yaml")
+    assert (done.returncode, "FAILED nodes.problems >= 2: 1" in done.stdout) == (1, True)
+
+
+@pytest.mark.parametrize("option", ["--scenarios", "--baseline", "--gate"])
+def test_a_path_that_is_not_there_is_refused(option: str, tmp_path: Path) -> None:
+    assert affidavit("eval", "nodes", option, tmp_path / "gone").returncode == 2
+
+
+def test_answers_are_accepted_for_the_built_in_scenarios_alone(folder: Path) -> None:
+    done = affidavit("eval", "--scenarios", folder / "scenarios", "--accept")
+    assert done.returncode == 2
+    assert "built-in" in done.stderr
+
+
+def test_the_built_in_scenarios_hold_every_gate() -> None:
+    done = affidavit("eval", "nodes", "--quiet", "--no-color")
+    assert done.returncode == 0, done.stdout
