@@ -10,6 +10,8 @@ from typing import Protocol, Self
 from affidavit.agent.attempts import in_thread
 from affidavit.incidents.incident import Incident
 from affidavit.ports import Clock, JsonValue, WorkloadInspector
+from affidavit.redaction.answer import redact_answer
+from affidavit.redaction.redact import Redactor
 from affidavit.workloads.questions import Workloads
 from affidavit.workloads.records import function_name
 
@@ -33,8 +35,13 @@ class DirectToolProvider:
     workloads: Workloads
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> str:
-        answer = await in_thread(lambda: self.workloads.answer(name, arguments))
+        answer = await in_thread(lambda: self._answer(name, arguments))
         return json.dumps(answer) if answer else EMPTY
+
+    def _answer(self, name: str, arguments: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+        """Secrets are hidden before anything is recorded or shown to a chat model, as the MCP server does it."""
+        answer, _ = redact_answer(self.workloads.answer(name, arguments), Redactor())
+        return answer
 
     async def __aenter__(self) -> Self:
         return self

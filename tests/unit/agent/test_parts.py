@@ -1,5 +1,6 @@
 """The small parts: time and tokens, pairing, views, providers, hearsay."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from affidavit.agent.patience import Patience
 from affidavit.agent.prompt import SYSTEM, fenced, functions_named, incident_text
 from affidavit.agent.providers import chat_model
 from affidavit.agent.rules import best_so_far
-from affidavit.agent.toolbox import EMPTY
+from affidavit.agent.toolbox import EMPTY, DirectToolProvider
 from affidavit.agent.tools import create_tools
 from affidavit.agent.view import answer_shown, shown
 from affidavit.errors import InputRefused, InvariantBroken
@@ -161,6 +162,18 @@ def test_the_limits_are_those_of_the_contract() -> None:
         2,
         2,
     )
+
+
+def test_a_secret_in_a_log_line_is_neither_recorded_nor_shown() -> None:
+    key = "AKIA" + "Q3EGRIZ5XMPLW7TN"
+
+    class Leaky:
+        def answer(self, name: str, arguments: object) -> dict[str, object]:
+            return {"log_group": "g", "events": [{"timestamp": "t", "message": f"aws_access_key_id={key}"}]}
+
+    text = asyncio.run(DirectToolProvider(Leaky()).call_tool("get_recent_logs", {"lambda_name": "f"}))
+    assert key not in text
+    assert "[REDACTED:" in text
 
 
 def test_no_content_is_an_error_and_not_an_answer() -> None:
