@@ -3,6 +3,8 @@
 import asyncio
 import json
 import random
+import signal
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -313,3 +315,17 @@ def test_a_resource_is_read_by_its_address(calls: Calls) -> None:
                     await client.read_resource(bad)
 
     asyncio.run(talk())
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_on_stdio_stops_when_told_though_its_input_stays_open(folder: Path, stop: signal.Signals) -> None:
+    command = [sys.executable, "-m", "affidavit", "mcp", "--bundles", str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        client = {"name": "x", "version": "1"}
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        process.stdin.write(json.dumps(hello) + "\n")
+        process.stdin.flush()
+        assert "affidavit" in process.stdout.readline()
+        process.send_signal(stop)
+        assert process.wait(timeout=60) == 130

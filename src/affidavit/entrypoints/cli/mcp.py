@@ -1,7 +1,9 @@
 """`affidavit mcp`: start the MCP server, over stdio or HTTP."""
 
 import logging
+import os
 import secrets
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,10 +49,20 @@ def run_mcp(options: McpOptions) -> Exit:
     start_exporting()
     server = build_server(build_calls(settings, Wish(bundles=options.bundles, toolsets=_toolsets(options.toolsets))))
     if verifier is None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _leave)
         anyio.run(_serve_stdio, server)
     else:
         _serve_http(server, verifier, options)
     return Exit.DONE
+
+
+def _leave(_signal: int, _frame: object) -> None:
+    """At once: a thread that waits for standard input cannot be called off, and unwinding would wait for it.
+
+    What is on disk survives a stop at any moment, and the next start tidies up.
+    """
+    os._exit(Exit.INTERRUPTED)
 
 
 async def _serve_stdio(server: Server[Any]) -> None:
