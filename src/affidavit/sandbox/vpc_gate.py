@@ -6,6 +6,7 @@ connections to the gate time out, as they would in a real VPC.
 
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
@@ -18,6 +19,7 @@ from affidavit.workloads.records import NaclRule, NetworkStateResponse, SubnetSt
 
 LOOK_SECONDS = 0.3
 HTTPS = 443
+BACKLOG = 64
 # With a backlog of 0 the kernel keeps one connection waiting and drops the first packet of every further one.
 WAITING = 2
 
@@ -25,15 +27,16 @@ WAITING = 2
 class VpcGate:
     def __init__(self, upstream: tuple[str, int], is_open: Callable[[], bool]) -> None:
         self._upstream, self._is_open = upstream, is_open
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=0)
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
         self._listener.settimeout(LOOK_SECONDS)
+        self._address: tuple[str, int] = self._listener.getsockname()
         self._stopping, self._shut = threading.Event(), threading.Event()
         self._fillers: list[socket.socket] = []
         self._pipes: set[socket.socket] = set()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        return f"http://127.0.0.1:{self._address[1]}"
 
     @property
     def is_shut(self) -> bool:
@@ -52,13 +55,16 @@ class VpcGate:
             pipe.close()
 
     def _serve(self) -> None:
+        looked = 0.0
         while not self._stopping.is_set():
-            if self._may_leave():
-                self._open()
-                self._take_one()
-            else:
-                self._close()
+            # Looking takes some calls, so it is done now and then and not for every connection.
+            if time.monotonic() - looked > LOOK_SECONDS:
+                (self._open if self._may_leave() else self._close)()
+                looked = time.monotonic()
+            if self.is_shut:
                 self._stopping.wait(LOOK_SECONDS)
+            else:
+                self._take_one()
 
     def _may_leave(self) -> bool:
         try:
@@ -86,18 +92,20 @@ class VpcGate:
         source.close()
 
     def _close(self) -> None:
-        if self.is_shut:
+        if self.is_shut or self._stopping.is_set():
             return
+        self._listener.listen(0)
         for _ in range(WAITING):
             filler = socket.socket()
             filler.setblocking(False)
-            filler.connect_ex(self._listener.getsockname())
+            filler.connect_ex(self._address)
             self._fillers.append(filler)
         self._shut.set()
 
     def _open(self) -> None:
-        if not self.is_shut:
+        if not self.is_shut or self._stopping.is_set():
             return
+        self._listener.listen(BACKLOG)
         for filler in self._fillers:
             filler.close()
         self._fillers.clear()
