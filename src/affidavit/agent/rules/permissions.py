@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from affidavit.agent.rules.facts import CONFIG, IAM, NETWORK, Facts
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
-from affidavit.agent.rules.policies import Document, Says, covers, judge, matching, statements
+from affidavit.agent.rules.policies import Document, Says, covers, judge, matching, statements, texts
 from affidavit.agent.rules.runs import Sign
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, IncidentSeverity, RiskLevel
 from affidavit.ports import LogLine
@@ -264,7 +264,7 @@ def _services(principal: object) -> set[str]:
     if isinstance(principal, str):
         return {principal}
     service: object = cast("Mapping[str, object]", principal).get("Service") if isinstance(principal, Mapping) else None
-    return {service} if isinstance(service, str) else set(cast("list[str]", service or []))
+    return set(texts(service))
 
 
 def _environment_key(facts: Facts) -> Iterator[Fault]:

@@ -72,16 +72,16 @@ def _covers_action(body: Document, action: str) -> bool:
     # Action names are not case-sensitive; resource names are.
     wanted = action.lower()
     if "NotAction" in body:
-        return not any(fnmatchcase(wanted, name.lower()) for name in _texts(body["NotAction"]))
-    return any(fnmatchcase(wanted, name.lower()) for name in _texts(body.get("Action")))
+        return not any(fnmatchcase(wanted, name.lower()) for name in texts(body["NotAction"]))
+    return any(fnmatchcase(wanted, name.lower()) for name in texts(body.get("Action")))
 
 
 def _covers_resource(body: Document, resource: str | None) -> bool:
     if resource is None or ("Resource" not in body and "NotResource" not in body):
         return True
     if "NotResource" in body:
-        return not any(_glob(resource, name) for name in _texts(body["NotResource"]))
-    return any(_glob(resource, name) for name in _texts(body["Resource"]))
+        return not any(_glob(resource, name) for name in texts(body["NotResource"]))
+    return any(_glob(resource, name) for name in texts(body["Resource"]))
 
 
 def _glob(text: str, pattern: str) -> bool:
@@ -89,7 +89,8 @@ def _glob(text: str, pattern: str) -> bool:
     return fnmatchcase(text, pattern.replace("[", "[[]"))
 
 
-def _texts(value: object) -> list[str]:
+def texts(value: object) -> list[str]:
+    """One text or a list of them, as policies allow; anything else says nothing."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, list):
