@@ -43,10 +43,8 @@ _TAG = re.compile(
 
 @lru_cache(maxsize=65536)
 def role_of(path: str) -> FileRole:
-    for pattern, role in _entries():
-        if pattern.fullmatch(path):
-            return role
-    return UNKNOWN_ROLE
+    found = _any_glob().fullmatch(path)
+    return UNKNOWN_ROLE if found is None or found.lastindex is None else _globs()[found.lastindex - 1][1]
 
 
 def component_of(line: bytes | bytearray, role: FileRole) -> str:
@@ -58,7 +56,7 @@ def component_of(line: bytes | bytearray, role: FileRole) -> str:
 
 def components() -> frozenset[str]:
     """Those that write logs."""
-    return frozenset(component for _, role in _entries() if role.kind is Kind.LOG for component in role.holds)
+    return frozenset(component for _, role in _globs() if role.kind is Kind.LOG for component in role.holds)
 
 
 @cache
@@ -109,8 +107,9 @@ def _globs() -> tuple[tuple[str, FileRole], ...]:
 
 
 @cache
-def _entries() -> tuple[tuple[re.Pattern[str], FileRole], ...]:
-    return tuple((glob_pattern(glob), role) for glob, role in _globs())
+def _any_glob() -> re.Pattern[str]:
+    """A group for each glob, the first that fits: one search instead of fifty for every file of a bundle."""
+    return re.compile("|".join(f"({glob_pattern(glob).pattern})" for glob, _ in _globs()), re.DOTALL)
 
 
 @cache

@@ -22,6 +22,10 @@ from affidavit.index.slots import RuleSlots
 
 # Tell a worker about growth this often, so that it is never far behind the unpacking.
 GROWTH = 1 << 20
+# A worker hears of small files together.
+_TOLD_AT_ONCE = 32
+_HITS_AT_ONCE = 20_000
+_FILES_AT_ONCE = 64
 _NUMBER = 4
 _NO_MORE = b"\xff" * _NUMBER
 
@@ -114,11 +118,11 @@ class _Worker:
         self._done = done
 
     def results(self) -> list[ScannedFile]:
-        """One file at a time: the whole of it in one message would stand in memory three times."""
+        """In pieces: all of it in one message would stand in memory three times."""
         found: list[ScannedFile] = []
         try:
-            while isinstance(answer := self._done.recv(), ScannedFile):
-                found.append(answer)
+            while isinstance(answer := self._done.recv(), list):
+                found.extend(answer)  # pyright: ignore[reportUnknownArgumentType]  # sent by `_run`
         except EOFError as error:
             raise _died() from error
         self._runner.join()
@@ -139,6 +143,7 @@ class _Follower(_Worker):
     """A worker that is told about files as they grow."""
 
     def __init__(self, slots: RuleSlots) -> None:
+        self._waiting: list[_Grown | None] = []
         take, self._tasks = multiprocessing.Pipe(duplex=False)
         started = _start(_follow, slots, take, self._tasks)
         super().__init__(started._runner, started._done)
@@ -146,8 +151,14 @@ class _Follower(_Worker):
             take.close()
 
     def send(self, task: _Grown | None) -> None:
+        """None is the end of tasks."""
+        self._waiting.append(task)
+        is_small = task is not None and task.is_whole and task.size < GROWTH
+        if is_small and len(self._waiting) < _TOLD_AT_ONCE:
+            return
+        waiting, self._waiting = self._waiting, []
         try:
-            self._tasks.send(task)
+            self._tasks.send(waiting)
         except (BrokenPipeError, ConnectionError) as error:
             raise _died() from error
 
@@ -160,8 +171,11 @@ def _follow(bench: "_Bench", take: Connection, tasks: Connection) -> None:
     if multiprocessing.parent_process() is not None:
         # Our copy of the parent's end: closed, so that a dead parent is seen as the end of tasks.
         tasks.close()
-    while (task := take.recv()) is not None:
-        bench.do(task)
+    while True:
+        for task in take.recv():
+            if task is None:
+                return
+            bench.do(task)
 
 
 def _died() -> InvariantBroken:
@@ -201,7 +215,7 @@ def _run(work: Callable[..., None], slots: RuleSlots, give: Connection, argument
     try:
         work(bench, *arguments)
         while bench.finished:
-            give.send(bench.finished.pop())
+            give.send(bench.hand_over())
         give.send(None)
     except (EOFError, BrokenPipeError):
         pass  # the parent gave up
@@ -218,6 +232,15 @@ class _Bench:
         self._open: dict[str, FileScan] = {}
         self._failed: set[str] = set()
         self.finished: list[ScannedFile] = []
+
+    def hand_over(self) -> list[ScannedFile]:
+        """Some of the finished files: many small ones, or one with many hits."""
+        some: list[ScannedFile] = []
+        while (
+            self.finished and sum(len(scanned.hits) for scanned in some) < _HITS_AT_ONCE and len(some) < _FILES_AT_ONCE
+        ):
+            some.append(self.finished.pop())
+        return some
 
     def do(self, task: _Grown) -> None:
         if task.path in self._failed:

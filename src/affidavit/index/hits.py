@@ -1,6 +1,8 @@
 """Hits of one file as columns: a bundle may hold a million, so they are numbers until somebody looks."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +27,31 @@ class FileHits:
     def __len__(self) -> int:
         return len(self.slot)
 
+    def __reduce__(self) -> tuple[Callable[..., "FileHits"], tuple[object, ...]]:
+        """Most files have no hits: they cross from process to process as one word."""
+        columns = (self.slot, self.line, self.start, self.length, self.clock, self.stamp)
+        return _sent, columns if len(self) else ()
+
     def span(self, row: int) -> tuple[int, int]:
         start = int(self.start[row])
         return start, start + int(self.length[row])
+
+
+NO_HITS = FileHits(
+    slot=np.empty(0, np.uint16),
+    line=np.empty(0, np.int64),
+    start=np.empty(0, np.int64),
+    length=np.empty(0, np.uint32),
+    clock=np.empty(0, np.int8),
+    stamp=np.empty(0, np.int64),
+)
+
+
+def _sent(*columns: Any) -> FileHits:
+    if not columns:
+        return NO_HITS
+    slot, line, start, length, clock, stamp = columns
+    return FileHits(slot=slot, line=line, start=start, length=length, clock=clock, stamp=stamp)
 
 
 # Slot, line, start, end, clock, stamp.
@@ -49,6 +73,8 @@ class HitTable:
             self._settle()
 
     def columns(self) -> FileHits:
+        if not self._pending and not self._settled:
+            return NO_HITS
         self._settle()
         parts = self._settled
         return FileHits(

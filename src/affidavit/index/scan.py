@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from affidavit.index.hits import FileHits, HitTable
+from affidavit.index.hits import NO_HITS, FileHits, HitTable
 from affidavit.index.slots import RuleSlots
 from affidavit.index.timestamps import PREFIX, stamp_of
 from affidavit.rules.matcher import SLOT_BITS
@@ -179,4 +179,4 @@ class FileScan:
 
 
 def failed_scan(path: str, size: int, failure: str) -> ScannedFile:
-    return ScannedFile(path=path, hits=HitTable().columns(), lines=0, size=size, failure=failure)
+    return ScannedFile(path=path, hits=NO_HITS, lines=0, size=size, failure=failure)
