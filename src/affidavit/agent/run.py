@@ -72,6 +72,7 @@ class _Run:
         self._functions = tuple(dict.fromkeys(function_name(name) for name in incident.resources))
         self._before = len(ledger.entries)
         self._steps = 0
+        self._rule_failure: tuple[str, ...] = ()
         self._latest = self._first_state(spent, checkpoint.load())
 
     async def result(self) -> AgentResult:
@@ -163,7 +164,7 @@ class _Run:
         proven = self._best(REASONS.get(outcome, str(outcome)))
         if proven is not None:
             return self._as_result(Outcome.DIAGNOSED, diagnosis=proven)
-        return self._as_result(outcome, gaps=(REASONS.get(outcome, str(outcome)),))
+        return self._as_result(outcome, gaps=(REASONS.get(outcome, str(outcome)), *self._rule_failure))
 
     def _failed(self, error: BaseException) -> AgentResult:
         """Somebody may cure it, so the run failed; what the rules prove meanwhile goes along."""
@@ -172,11 +173,16 @@ class _Run:
         return self._as_result(Outcome.ERROR, error=told, best_so_far=best, gaps=self._unasked())
 
     def _best(self, gap: str) -> Diagnosis | None:
-        return best_so_far(self._ledger.entries, (gap[:1000], *self._unasked()))
+        try:
+            return best_so_far(self._ledger.entries, (gap[:1000], *self._unasked()))
+        except Exception as error:  # noqa: BLE001 - a bug in a rule must not cost the result of the run
+            self._rule_failure = (f"the rules failed: {type(error).__name__}: {error}"[:1000],)
+            return None
 
     def _unasked(self) -> tuple[str, ...]:
         answered = {entry.tool for entry in self._ledger.entries}
-        return tuple(f"{tool} was not answered" for tool in TOOL_ARG_SCHEMAS if tool not in answered)
+        missing = (f"{tool} was not answered" for tool in TOOL_ARG_SCHEMAS if tool not in answered)
+        return (*self._rule_failure, *missing)
 
     def _as_result(
         self,
