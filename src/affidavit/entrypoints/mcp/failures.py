@@ -5,7 +5,7 @@ import uuid
 
 from pydantic import ValidationError
 
-from affidavit.errors import AffidavitError, Conflict, InputRefused, NotFound, Throttled
+from affidavit.errors import AffidavitError, Conflict, InputRefused, InvariantBroken, NotFound, Throttled
 from affidavit.ports import JsonValue
 
 _LOG = logging.getLogger(__name__)
@@ -24,19 +24,13 @@ _SHOWN_TROUBLES = 5
 def failure(error: Exception, tool: str) -> dict[str, JsonValue]:
     if isinstance(error, ValidationError):
         return _bad_arguments(error, tool)
-    if isinstance(error, AffidavitError) and not _is_ours(error):
+    if isinstance(error, AffidavitError) and not isinstance(error, InvariantBroken):
         return shape(_status_of(error), str(error), error.hint)
     return _unexpected(error, tool)
 
 
 def shape(status: int, error: str, hint: str) -> dict[str, JsonValue]:
     return {"success": False, "statusCode": status, "error": error, "hint": hint}
-
-
-def _is_ours(error: AffidavitError) -> bool:
-    from affidavit.errors import InvariantBroken
-
-    return isinstance(error, InvariantBroken)
 
 
 def _status_of(error: AffidavitError) -> int:
