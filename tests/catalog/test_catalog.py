@@ -9,7 +9,7 @@ from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
 from affidavit.index.crew import scan_files
 from affidavit.index.slots import RuleSlots, Says
-from affidavit.rules.matcher import compile_matcher
+from affidavit.rules.matcher import ROOM, compile_matcher
 from affidavit.rules.pack import RulePack, load_pack
 from affidavit.rules.rule import Rule, Suppression, placed
 
@@ -49,7 +49,7 @@ def test_the_engine_finds_what_a_rules_samples_promise(rule: Rule, tmp_path: Pat
 
 def test_all_patterns_together_compile_in_one_engine() -> None:
     patterns = [(slot, pattern) for slot, rule in enumerate(PACK.rules) for pattern in rule.match]
-    assert compile_matcher(patterns, engine="hyperscan").scan(b"nothing\n") == []
+    assert compile_matcher(patterns, engine="hyperscan").scan(bytearray(b"nothing\n" + bytes(ROOM)), 8) == []
 
 
 @pytest.mark.parametrize("suppression", PACK.suppressions, ids=lambda suppression: suppression.id)

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 from affidavit.errors import InvariantBroken
-from affidavit.index.scan import BLOCK, FileScan, ScannedFile, failed_scan
+from affidavit.index.scan import FileScan, ScannedFile, failed_scan, scan_buffer
 from affidavit.index.slots import RuleSlots
 
 # Tell a worker about growth this often, so that it is never far behind the unpacking.
@@ -228,7 +228,7 @@ def _run(work: Callable[..., None], slots: RuleSlots, give: Connection, argument
 class _Bench:
     def __init__(self, slots: RuleSlots) -> None:
         self._slots = slots
-        self._buffer = bytearray(BLOCK)
+        self._buffer = scan_buffer()
         self._open: dict[str, FileScan] = {}
         self._failed: set[str] = set()
         self.finished: list[ScannedFile] = []

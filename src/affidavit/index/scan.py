@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from affidavit.index.hits import NO_HITS, FileHits, HitTable
 from affidavit.index.slots import RuleSlots
 from affidavit.index.timestamps import PREFIX, stamp_of
-from affidavit.rules.matcher import SLOT_BITS
+from affidavit.rules.matcher import ROOM, SLOT_BITS
 
 BLOCK = 1 << 20
 LONGEST_LINE = 64 << 20
@@ -55,7 +55,7 @@ class FileScan:
 
     def advance(self, available: int) -> None:
         """Scan all full blocks of the first `available` bytes."""
-        while self._matcher is not None and available - self._at >= len(self._buffer):
+        while self._matcher is not None and available - self._at >= self._capacity:
             self._step(available, is_last=False)
 
     def finish(self, size: int) -> ScannedFile:
@@ -77,18 +77,22 @@ class FileScan:
         if self._is_skipping:
             self._skip_line(available)
             return
-        length = self._read(min(len(self._buffer), available - self._at))
+        length = self._read(min(self._capacity, available - self._at))
         cut = self._buffer.rfind(b"\n", 0, length) + 1
         if cut == 0 and is_last and self._at + length >= available:
             cut = length
         if cut:
             self._scan(cut)
             self._at += cut
-        elif len(self._buffer) < LONGEST_LINE:
-            self._buffer = bytearray(len(self._buffer) * 2)
+        elif self._capacity < LONGEST_LINE:
+            self._buffer = scan_buffer(self._capacity * 2)
         else:
             self._oversized += 1
             self._is_skipping = True
+
+    @property
+    def _capacity(self) -> int:
+        return len(self._buffer) - ROOM
 
     def _read(self, length: int) -> int:
         view = memoryview(self._buffer)
@@ -103,7 +107,7 @@ class FileScan:
     def _skip_line(self, available: int) -> None:
         """Pass over a line too long to hold, in pieces, as far as bytes are there."""
         while self._is_skipping and self._at < available:
-            length = self._read(min(len(self._buffer), available - self._at))
+            length = self._read(min(self._capacity, available - self._at))
             end = self._buffer.find(b"\n", 0, length)
             self._at += length if end < 0 else end + 1
             if end >= 0:
@@ -113,7 +117,7 @@ class FileScan:
     def _scan(self, cut: int) -> None:
         if self._matcher is None:
             return
-        hits = self._matcher.scan(memoryview(self._buffer)[:cut])
+        hits = self._matcher.scan(self._buffer, cut)
         feeds: NDArray[np.bool_] = np.frombuffer(self._buffer, dtype=np.uint8, count=cut) == _FEED
         if len(hits) > MANY:
             self._lines += self._locate_many(hits, feeds, cut)
@@ -176,6 +180,10 @@ class FileScan:
             slot = judged
         clock, stamp = stamp_of(text[:PREFIX])
         self._hits.add((slot, self._lines + line + 1, self._at + start, self._at + end, clock, stamp))
+
+
+def scan_buffer(capacity: int = BLOCK) -> bytearray:
+    return bytearray(capacity + ROOM)
 
 
 def failed_scan(path: str, size: int, failure: str) -> ScannedFile:

@@ -14,15 +14,21 @@ from affidavit.rules.engines import engine_name, keep_engine, load_engine
 from affidavit.rules.patterns import block_form, byte_options
 
 SLOT_BITS = 16
+# Vectorscan 5.4.12 misses some matches that reach the last byte of its input (`b+$`): it is shown line feeds behind it.
+ROOM = 2
+_FEEDS = b"\n" * ROOM
 # Seconds of building from which an engine is kept for the next run.
 WORTH_KEEPING = 0.05
 _SLOT_MASK = (1 << SLOT_BITS) - 1
 
 
 class Matcher(Protocol):
-    def scan(self, block: bytes | bytearray | memoryview) -> list[int]:
+    def scan(self, block: bytearray, length: int) -> list[int]:
         """`position << SLOT_BITS | slot` for hits: a byte inside the line, and which pattern group. Ascending
-        by line; one line may be reported more than once."""
+        by line; one line may be reported more than once.
+
+        The block has ROOM bytes behind its `length`; they are used and left as they were.
+        """
         ...
 
 
@@ -47,9 +53,14 @@ class HyperscanMatcher:
         name = engine_name(expressions, ids, version=version("hyperscan"))
         self._database: Any = load_engine(name) or _built_and_kept(name, expressions, ids)
 
-    def scan(self, block: bytes | bytearray | memoryview) -> list[int]:
+    def scan(self, block: bytearray, length: int) -> list[int]:
+        behind = block[length : length + ROOM]
+        block[length : length + ROOM] = _FEEDS
         hits: list[int] = []
-        self._database.scan(block, match_event_handler=_collect, context=hits)
+        try:
+            self._database.scan(memoryview(block)[: length + ROOM], match_event_handler=_collect, context=hits)
+        finally:
+            block[length : length + ROOM] = behind
         return hits
 
 
@@ -90,8 +101,8 @@ class Re2Matcher:
             self._each.Add(f"(?m:{form})".encode())
         self._each.Compile()
 
-    def scan(self, block: bytes | bytearray | memoryview) -> list[int]:
-        text = bytes(block)
+    def scan(self, block: bytearray, length: int) -> list[int]:
+        text = bytes(memoryview(block)[:length])
         hits: list[int] = []
         at = 0
         while (found := self._any.search(text, at)) is not None:

@@ -11,7 +11,7 @@ from tests.support.packs import a_pack, a_rule, a_suppression
 
 from affidavit.evidence.citation import check
 from affidavit.index.crew import scan_files
-from affidavit.index.scan import BLOCK, FileScan, ScannedFile
+from affidavit.index.scan import BLOCK, FileScan, ScannedFile, scan_buffer
 from affidavit.index.slots import RuleSlots
 
 PACK = a_pack(
@@ -75,7 +75,7 @@ def scan(content: bytes, *, engine: str = "auto", block: int = BLOCK, steps: int
     with tempfile.TemporaryDirectory() as folder:
         location = Path(folder) / "log"
         location.write_bytes(content)
-        scanning = FileScan(PATH, location, RuleSlots(PACK, engine=engine), bytearray(block))
+        scanning = FileScan(PATH, location, RuleSlots(PACK, engine=engine), scan_buffer(block))
         for step in range(1, steps):
             scanning.advance(len(content) * step // steps)
         return scanning.finish(len(content))

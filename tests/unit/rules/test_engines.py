@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from affidavit.rules.engines import KEPT
-from affidavit.rules.matcher import HyperscanMatcher, compile_matcher
+from affidavit.rules.matcher import ROOM, HyperscanMatcher, compile_matcher
 
-BLOCK = b"one fish\ntwo birds\nred fish\n"
+LENGTH = len(b"one fish\ntwo birds\nred fish\n")
+BLOCK = bytearray(b"one fish\ntwo birds\nred fish\n" + bytes(ROOM))
 PATTERNS = [(1, "fish"), (2, r"^two \w+")]
 
 
@@ -19,31 +20,31 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_kept_engine_finds_what_a_built_one_finds(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    built = compile_matcher(PATTERNS).scan(BLOCK)
+    built = compile_matcher(PATTERNS).scan(BLOCK, LENGTH)
     assert len(list(cache.iterdir())) == 1
     monkeypatch.setattr("affidavit.rules.matcher._built", _never)
-    assert compile_matcher(PATTERNS).scan(BLOCK) == built != []
+    assert compile_matcher(PATTERNS).scan(BLOCK, LENGTH) == built != []
 
 
 @pytest.mark.parametrize("damage", [b"", b"nonsense", b"\0" * 4096])
 def test_a_damaged_cache_is_built_anew(cache: Path, damage: bytes) -> None:
-    expected = compile_matcher(PATTERNS).scan(BLOCK)
+    expected = compile_matcher(PATTERNS).scan(BLOCK, LENGTH)
     (kept,) = cache.iterdir()
     good = kept.read_bytes()
     kept.write_bytes(damage or good[:-1])
-    assert compile_matcher(PATTERNS).scan(BLOCK) == expected
+    assert compile_matcher(PATTERNS).scan(BLOCK, LENGTH) == expected
     assert len(kept.read_bytes()) == len(good)
 
 
 def test_an_engine_of_other_patterns_is_never_taken(cache: Path) -> None:
     compile_matcher(PATTERNS)
-    assert compile_matcher([(1, "birds")]).scan(BLOCK) != compile_matcher(PATTERNS).scan(BLOCK)
+    assert compile_matcher([(1, "birds")]).scan(BLOCK, LENGTH) != compile_matcher(PATTERNS).scan(BLOCK, LENGTH)
 
 
 def test_a_folder_that_others_can_write_to_is_not_used(cache: Path) -> None:
     cache.mkdir(parents=True)
     cache.chmod(0o777)
-    assert compile_matcher(PATTERNS).scan(BLOCK)
+    assert compile_matcher(PATTERNS).scan(BLOCK, LENGTH)
     assert list(cache.iterdir()) == []
 
 
@@ -51,7 +52,7 @@ def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path, monkeypa
     blocker = tmp_path / "file"
     blocker.write_text("not a folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocker))
-    assert compile_matcher(PATTERNS).scan(BLOCK)
+    assert compile_matcher(PATTERNS).scan(BLOCK, LENGTH)
 
 
 def test_only_the_newest_engines_are_kept(cache: Path) -> None:

@@ -1,0 +1,38 @@
+"""The fast engine finds the lines RE2 finds, also where its input ends."""
+
+import random
+
+import pytest
+
+from affidavit.rules.matcher import ROOM, SLOT_BITS, compile_matcher
+from affidavit.rules.patterns import Wordings
+
+# The engine misses ends of these when nothing stands behind its input.
+PATTERNS = ("a$", "b+$", r"(?i)(?:a|bk)b*[ab]", "err$", "^ab", r"k\d*$")
+
+
+@pytest.mark.parametrize("engine", ["hyperscan", "re2"])
+@pytest.mark.parametrize("ending", ["", "\n", "\r", "\r\n", "\n\n"])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_matches_that_reach_the_end_of_the_text_are_found(pattern: str, engine: str, ending: str) -> None:
+    matcher = compile_matcher([(0, pattern)], engine=engine)
+    wordings = Wordings([pattern])
+    chance = random.Random(7)
+    for _ in range(1500):
+        text = ("".join(chance.choice("abkAB\n1 ") for _ in range(chance.randrange(90))) + ending).encode()
+        assert _lines(matcher.scan(bytearray(text + b"ab"[:ROOM]), len(text)), text) == _expected(text, wordings), text
+
+
+def test_what_stands_behind_the_block_stays_and_does_not_match() -> None:
+    block = bytearray(b"nothing ab")
+    assert compile_matcher([(0, "ab")], engine="hyperscan").scan(block, len(block) - ROOM) == []
+    assert block == b"nothing ab"
+
+
+def _lines(hits: list[int], text: bytes) -> set[tuple[int, int]]:
+    return {(text.count(b"\n", 0, hit >> SLOT_BITS), hit & 0xFFFF) for hit in hits}
+
+
+def _expected(text: bytes, wordings: Wordings) -> set[tuple[int, int]]:
+    lines = [line.removesuffix(b"\r") for line in text.split(b"\n")]
+    return {(number, slot) for number, line in enumerate(lines) for slot in wordings.which(line)}
