@@ -29,6 +29,8 @@ from affidavit.incidents.ledger import Ledger
 from affidavit.ports import JsonValue
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS, function_name
 
+# Of the time for gathering; the rest is for the rules, so that all is done by `end_before`.
+ASKING_SHARE = 0.8
 REASONS = {
     Outcome.RECURSION_LIMIT: "recursion limit exhausted without diagnosis",
     Outcome.DEADLINE: "the deadline came before the chat model's diagnosis",
@@ -148,7 +150,7 @@ class _Run:
         if not questions or room <= 0:
             return
         answers = [asyncio.ensure_future(ask(question, provider, self._ledger)) for question in questions]
-        _, late = await asyncio.wait(answers, timeout=min(room, self._how.patience.tool))
+        _, late = await asyncio.wait(answers, timeout=min(room * ASKING_SHARE, self._how.patience.tool))
         for task in late:
             task.cancel()
         # What failed here has no answer in the ledger, and that is what the gaps will say.

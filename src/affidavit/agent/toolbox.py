@@ -44,6 +44,8 @@ class DirectToolProvider:
         return answer
 
     async def __aenter__(self) -> Self:
+        # Its patterns compile for a second: once, before several answers at a time ask for it.
+        await in_thread(lambda: Redactor().redact("warm"))
         return self
 
     async def __aexit__(
