@@ -38,8 +38,10 @@ async def attempted(
         except Exception as error:
             pause = patience.backoff_base**attempt
             is_last = attempt == patience.attempts or not classify_error(error).category.is_transient
-            if isinstance(error, OutOfTime) or is_last or seconds_left(timed) - until_before <= pause:
+            if isinstance(error, OutOfTime) or is_last:
                 raise
+            if seconds_left(timed) - until_before <= pause:
+                raise OutOfTime from error
             await sleep(pause)
     raise OutOfTime
 
