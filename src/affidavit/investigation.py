@@ -1,7 +1,17 @@
-"""START HERE: the whole flow of Affidavit in one module.
+"""START HERE: the flow of Affidavit.
 
-A bundle is unpacked while its files are scanned; hits become findings with byte-exact evidence; the index says what
-was looked at and what was not. `verify` re-reads an index's evidence from the bundle and believes nothing else.
+    collection ─▶ bundle ─▶ index ─▶ questions ─▶ agent ─▶ diagnosis ─▶ verification ─▶ incident store ─▶ people
+
+This module is the middle of it, and all that a person with a bundle needs: a bundle is unpacked while its files are
+scanned; hits become findings with byte-exact evidence; the index says what was looked at and what was not. `verify`
+re-reads an index's evidence from the bundle and believes nothing else.
+
+The other steps, each short and readable from its first function:
+- `collection.collect.collect` asks a node for its bundle, never twice for one token;
+- `nodes.ingest.ingest` puts an analyzed bundle where questions find it (`nodes.questions`: errors, search, read, …);
+- `incidents.supervisor.Supervisor.receive` takes an alert, once, has it investigated and stores what verifies;
+- `agent.run.ChatDiagnostician.investigate` asks a chat model, or `agent.rules` where there is none;
+- `verification.verify.verify` is the verdict on a diagnosis, from recorded answers and stored bytes alone.
 """
 
 import time
