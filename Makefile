@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help setup demo test check format docs eval bench lock clean
+.PHONY: help setup demo test check format docs eval bench synth package lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,13 @@ eval: setup ## findings against scenarios whose truth is known; results in build
 
 bench: setup ## speed as ratios against peers, measured in one run
 	@$(BIN)/python -m benchmarks
+
+synth: setup ## CloudFormation templates out of infra/, checked by cdk-nag and cfn-lint; needs no AWS and no network
+	@$(BIN)/python -m infra --out build/cdk --keep infra/templates
+	@$(BIN)/cfn-lint --non-zero-exit-code error infra/templates/*.json
+
+package: setup ## the zips of the Lambda functions out of requirements.lock, for Lambda's Python; sizes are reported
+	@$(BIN)/python -m infra.packaging --out build/packages
 
 lock: setup ## resolve the dependencies again and write requirements.lock
 	@$(BIN)/python -m pip install --quiet uv

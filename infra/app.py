@@ -1,0 +1,41 @@
+"""Every stack, joined. `python -m infra` writes their templates and fails on anything cdk-nag finds unexplained."""
+
+from pathlib import Path
+
+from aws_cdk import App, BootstraplessSynthesizer, Validations
+from cdk_nag import AwsSolutionsChecks
+
+from infra.agentcore import AgentCore
+from infra.demo import Demo
+from infra.network import Network
+from infra.node_logs import NodeLogs
+from infra.observability import Observability
+from infra.options import Options
+from infra.state import State
+from infra.storage import Storage
+from infra.supervisor import Supervisor
+
+
+def build(options: Options, out: Path) -> App:
+    app = App(
+        outdir=str(out),
+        default_stack_synthesizer=BootstraplessSynthesizer(),
+        tree_metadata=False,
+        analytics_reporting=False,
+        # Otherwise the library would have to open the access log's bucket to ACLs.
+        context={"@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": True},
+    )
+    network = Network(app, "AffidavitNetwork", options=options) if options.has_vpc else None
+    storage = Storage(app, "AffidavitStorage", options=options)
+    state = State(app, "AffidavitState", options=options)
+    node_logs = NodeLogs(app, "AffidavitNodeLogs", options=options, storage=storage, network=network)
+    supervisor = Supervisor(app, "AffidavitSupervisor", options=options, storage=storage, node_logs=node_logs)
+    Observability(
+        app, "AffidavitObservability", options=options, storage=storage, node_logs=node_logs, supervisor=supervisor
+    )
+    Demo(app, "AffidavitDemo", options=options, storage=storage, supervisor=supervisor)
+    AgentCore(app, "AffidavitAgentCore", options=options, storage=storage)
+    for stack in (node_logs, supervisor):
+        stack.add_stack_dependency(state)
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
+    return app

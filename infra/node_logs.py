@@ -1,0 +1,151 @@
+"""From an upload to an answer: the indexer behind its queue, and the MCP server."""
+
+import jsii
+from aws_cdk import Aspects, CfnCondition, CfnOutput, CfnParameter, CfnResource, Duration, Fn, IAspect, Stack
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct, IConstruct
+
+from infra import grants, names
+from infra.function import PackagedFunction, Spec
+from infra.network import Network
+from infra.options import KEY_PARAMETER, Options
+from infra.state import STATE
+from infra.storage import INDEXING_TIMEOUT, Storage
+
+_HANDLERS = "affidavit.entrypoints.lambdas"
+
+
+class NodeLogs(Stack):
+    def __init__(
+        self, scope: Construct, name: str, *, options: Options, storage: Storage, network: Network | None = None
+    ) -> None:
+        super().__init__(scope, name, description="Affidavit: indexing and the MCP server", analytics_reporting=False)
+        self._options, self._storage = options, storage
+        self._clusters = CfnParameter(
+            self, "AllowedClusters", default="", description="clusters, by comma, whose nodes may be collected"
+        )
+        self.indexer = self._indexer(network)
+        self.server = self._server()
+        self.server_url = _public_url(self.server, "ServerUrl")
+        self.collector = self._collector()
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "LOGS_BUCKET": names.placed(names.bucket_name(self._options.prefix)),
+            "STATE_TABLE": STATE,
+            "KMS_KEY_ID": self._storage.key.key_arn,
+            "ALLOWED_CLUSTERS": self._clusters.value_as_string,
+        }
+
+    def _indexer(self, network: Network | None) -> PackagedFunction:
+        spec = Spec(
+            part="indexer",
+            package="ingest",
+            handler=f"{_HANDLERS}.on_bundle_uploaded.handler",
+            about="Reads uploaded bundles, which are hostile input, and stores their indexes",
+            timeout=INDEXING_TIMEOUT,
+            memory=3008,
+            storage=10240,
+            environment=self._environment(),
+        )
+        indexer = PackagedFunction(
+            self,
+            spec,
+            options=self._options,
+            vpc=network.vpc if network is not None else None,
+            groups=[network.group] if network is not None else None,
+        )
+        queue = self._storage.uploads
+        actions = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"]
+        indexer.allow("TakeUploads", actions, [names.queue_arn(self._options.name("uploads"))])
+        indexer.allow("KeepReasons", ["sqs:SendMessage"], [names.queue_arn(self._options.name("uploads-dead"))])
+        indexer.function.add_environment("DEAD_LETTER_QUEUE_URL", self._storage.dead_uploads.queue_url)
+        grants.read_objects(indexer, self._options, self._storage.key.key_arn)
+        grants.write_objects(indexer, self._options, self._storage.key.key_arn, ["eks_", "fleet/"])
+        grants.use_table(indexer, STATE)
+        grants.find_nodes(indexer)
+        # Beyond it, uploads wait in the queue: an avalanche of bundles must not take the account's concurrency.
+        lambda_.EventSourceMapping(
+            self,
+            "Uploads",
+            target=indexer.function,
+            event_source_arn=queue.queue_arn,
+            batch_size=1,
+            report_batch_item_failures=True,
+            max_concurrency=20,
+        )
+        return indexer
+
+    def _server(self) -> PackagedFunction:
+        spec = Spec(
+            part="mcp",
+            package="mcp",
+            handler=f"{_HANDLERS}.mcp_http.handler",
+            about="Answers questions about nodes and functions; it reads, and keeps only its own state",
+            timeout=Duration.minutes(2),
+            memory=1769,
+            storage=4096,
+            environment={**self._environment(), "MCP_TOOLSETS": "nodes,lambda", "MCP_API_KEY_PARAMETER": KEY_PARAMETER},
+        )
+        server = PackagedFunction(self, spec, options=self._options)
+        self._answering(server)
+        grants.write_objects(server, self._options, self._storage.key.key_arn, ["eks_*/searches/"])
+        grants.read_workloads(server)
+        return server
+
+    def _answering(self, function: PackagedFunction) -> None:
+        grants.read_objects(function, self._options, self._storage.key.key_arn)
+        grants.use_table(function, STATE)
+        grants.find_nodes(function)
+        grants.read_clusters(function)
+        grants.read_server_key(function)
+
+    def _collector(self) -> PackagedFunction:
+        """A server of its own, there only when it is wanted: what answers questions cannot act on a node."""
+        wanted = CfnParameter(
+            self,
+            "EnableCollection",
+            default="false",
+            allowed_values=["true", "false"],
+            description="true: a second server that may ask nodes of the allowed clusters for their logs",
+        )
+        condition = CfnCondition(self, "Collects", expression=Fn.condition_equals(wanted.value_as_string, "true"))
+        spec = Spec(
+            part="mcp-collect",
+            package="mcp",
+            handler=f"{_HANDLERS}.mcp_http.handler",
+            about="Starts AWS's log collection runbook on nodes of the allowed clusters",
+            timeout=Duration.minutes(2),
+            memory=1024,
+            environment={
+                **self._environment(),
+                "MCP_TOOLSETS": "collection",
+                "ENABLE_COLLECTION": "true",
+                "MCP_API_KEY_PARAMETER": KEY_PARAMETER,
+            },
+        )
+        collector = PackagedFunction(self, spec, options=self._options)
+        self._answering(collector)
+        grants.collect(collector, self._options)
+        _public_url(collector, "CollectorUrl", condition)
+        Aspects.of(collector).add(_OnlyIf(condition))
+        return collector
+
+
+@jsii.implements(IAspect)
+class _OnlyIf:
+    def __init__(self, condition: CfnCondition) -> None:
+        self._condition = condition
+
+    def visit(self, node: IConstruct) -> None:
+        if isinstance(node, CfnResource):
+            node.cfn_options.condition = self._condition
+
+
+def _public_url(server: PackagedFunction, output: str, condition: CfnCondition | None = None) -> str:
+    """Open to the internet on purpose: the server itself asks every request but the health check for its key."""
+    url = server.function.add_function_url(auth_type=lambda_.FunctionUrlAuthType.NONE)
+    address = CfnOutput(Stack.of(server), output, value=f"{url.url}mcp", description="address for MCP clients")
+    if condition is not None:
+        address.condition = condition
+    return url.url

@@ -1,0 +1,26 @@
+"""What is decided when templates are made. What an operator decides later is a parameter of a template."""
+
+from dataclasses import dataclass
+
+from aws_cdk import aws_lambda as lambda_
+
+# Amazon Linux 2023: our wheels need its glibc. Native wheels of the lock exist for this Python.
+RUNTIME = lambda_.Runtime.PYTHON_3_14
+ARCHITECTURE = lambda_.Architecture.X86_64
+# Whatever writes an object names itself in the encryption context; the key refuses our roles anything else.
+TOOLS = ("fleet", "incidents", "ingest", "search")
+KEY_PARAMETER = "/incident-response/mcp-api-key"
+NAMESPACE = "Affidavit/Incidents"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """`keeps_data` decides what happens to buckets, tables and keys when a stack is deleted."""
+
+    prefix: str = "affidavit"
+    has_vpc: bool = False
+    keeps_data: bool = True
+    has_point_in_time_recovery: bool = True
+
+    def name(self, part: str) -> str:
+        return f"{self.prefix}-{part}"

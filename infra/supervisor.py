@@ -1,0 +1,132 @@
+"""From an alert to a diagnosis: the topic, the supervisor, the watchdog, and where what failed is kept."""
+
+from collections.abc import Sequence
+
+from aws_cdk import CfnParameter, Duration, Stack
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda_destinations as destinations
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from constructs import Construct
+
+from infra import grants, names
+from infra.function import PackagedFunction, Spec
+from infra.node_logs import NodeLogs
+from infra.options import KEY_PARAMETER, Options
+from infra.state import INCIDENT_CONTEXT, INCIDENT_STATE, STATE
+from infra.storage import Storage, dead_letter_queue
+
+_HANDLERS = "affidavit.entrypoints.lambdas"
+EVERY = Duration.minutes(5)
+
+
+class Supervisor(Stack):
+    def __init__(self, scope: Construct, name: str, *, options: Options, storage: Storage, node_logs: NodeLogs) -> None:
+        super().__init__(scope, name, description="Affidavit: incidents", analytics_reporting=False)
+        self._options, self._storage, self._server_url = options, storage, node_logs.server_url
+        self._chat_provider = CfnParameter(
+            self, "ChatProvider", default="bedrock", description="bedrock, or offline for rules alone"
+        )
+        self._chat_model = CfnParameter(
+            self, "ChatModelId", default="", description="model id or inference profile; needed with bedrock"
+        )
+        self._model_arns = CfnParameter(
+            self,
+            "BedrockModelArns",
+            type="CommaDelimitedList",
+            description="ARNs of the inference profile and of the models behind it, which may be invoked",
+        )
+        self.topic = self._topic("Alerts", options.name("incidents"))
+        self.people = self._topic("People", options.name("people"))
+        self.dead_letters = dead_letter_queue(self, "DeadIncidents", options.name("incidents-dead"))
+        self.supervisor = self._supervisor()
+        self.watchdog = self._watchdog()
+
+    def _topic(self, name: str, topic_name: str) -> sns.Topic:
+        topic = sns.Topic(self, name, topic_name=topic_name, master_key=self._storage.messages_key, enforce_ssl=True)
+        topic.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="AlarmsOfThisAccountPublish",
+                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+                actions=["sns:Publish"],
+                resources=[topic.topic_arn],
+                conditions={"StringEquals": {"aws:SourceAccount": self.account}},
+            )
+        )
+        return topic
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "LOGS_BUCKET": names.placed(names.bucket_name(self._options.prefix)),
+            "STATE_TABLE": STATE,
+            "INCIDENT_STATE_TABLE": INCIDENT_STATE,
+            "INCIDENT_CONTEXT_TABLE": INCIDENT_CONTEXT,
+            "KMS_KEY_ID": self._storage.key.key_arn,
+            "ALERT_TOPIC_ARN": self.people.topic_arn,
+            "MCP_SERVER_URL": f"{self._server_url}mcp",
+            "MCP_API_KEY_PARAMETER": KEY_PARAMETER,
+            "CHAT_PROVIDER": self._chat_provider.value_as_string,
+            "CHAT_MODEL_ID": self._chat_model.value_as_string,
+        }
+
+    def _supervisor(self) -> PackagedFunction:
+        function = self._investigator("supervisor", "on_incident", "Takes alerts and diagnoses them", concurrency=None)
+        function.function.configure_async_invoke(
+            on_failure=destinations.SqsDestination(self.dead_letters),
+            retry_attempts=2,
+            max_event_age=Duration.hours(6),
+        )
+        undelivered = dead_letter_queue(self, "UndeliveredAlerts", self._options.name("alerts-undelivered"))
+        self.undelivered = undelivered
+        self.topic.add_subscription(subscriptions.LambdaSubscription(function.function, dead_letter_queue=undelivered))
+        return function
+
+    def _watchdog(self) -> PackagedFunction:
+        function = self._investigator(
+            "watchdog", "on_watchdog_tick", "Closes incidents whose worker died, runs those that are due", concurrency=1
+        )
+        events.Rule(
+            self,
+            "Tick",
+            rule_name=self._options.name("watchdog"),
+            description="wakes the watchdog",
+            schedule=events.Schedule.rate(EVERY),
+            targets=[
+                targets.LambdaFunction(
+                    function.function,
+                    dead_letter_queue=self.dead_letters,
+                    # The next tick comes soon, and it sees everything that this one would have seen.
+                    retry_attempts=0,
+                    max_event_age=EVERY,
+                )
+            ],
+        )
+        return function
+
+    def _investigator(self, part: str, handler: str, about: str, *, concurrency: int | None) -> PackagedFunction:
+        spec = Spec(
+            part=part,
+            package="supervisor",
+            handler=f"{_HANDLERS}.{handler}.handler",
+            about=about,
+            timeout=Duration.minutes(10),
+            memory=1769,
+            environment=self._environment(),
+            concurrency=concurrency,
+        )
+        function = PackagedFunction(self, spec, options=self._options, dead_letters=self.dead_letters)
+        grants.read_objects(function, self._options, self._storage.key.key_arn)
+        grants.write_objects(function, self._options, self._storage.key.key_arn, ["incidents/", "quarantine/"])
+        for table in (INCIDENT_STATE, INCIDENT_CONTEXT):
+            grants.use_table(function, table)
+        grants.read_server_key(function)
+        function.allow("TellPeople", ["sns:Publish"], [names.topic_arn(self._options.name("people"))])
+        function.allow("EncryptMessages", ["kms:GenerateDataKey", "kms:Decrypt"], [self._storage.messages_key.key_arn])
+        self._allow_chat_models(function, self._model_arns.value_as_list)
+        return function
+
+    @staticmethod
+    def _allow_chat_models(function: PackagedFunction, arns: Sequence[str]) -> None:
+        function.allow("AskTheChatModel", ["bedrock:InvokeModel", "bedrock:GetInferenceProfile"], arns)

@@ -1,0 +1,52 @@
+"""Tools as an AgentCore gateway takes them: its schemas know types, properties, items and required, nothing else."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from affidavit.entrypoints.mcp.schemas import input_schema
+from affidavit.entrypoints.mcp.tool import Tool
+
+
+def gateway_tools(tools: Sequence[Tool]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "inputSchema": _plain(schema := input_schema(tool, has_debug=False), schema.get("$defs", {})),
+        }
+        for tool in tools
+    ]
+
+
+def _plain(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """What the gateway cannot say (choices, bounds, defaults) goes into the description; the tool checks it anyway."""
+    found = _followed(schema, definitions)
+    kind = str(found.get("type", "string"))
+    plain: dict[str, Any] = {"type": kind}
+    if said := _description(found):
+        plain["description"] = said
+    if kind == "object" and "properties" in found:
+        plain["properties"] = {name: _plain(each, definitions) for name, each in found["properties"].items()}
+    if found.get("required"):
+        plain["required"] = list(found["required"])
+    if kind == "array":
+        plain["items"] = _plain(found.get("items", {}), definitions)
+    return plain
+
+
+def _followed(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Behind references, and the one real choice of an optional field."""
+    own = {key: value for key, value in schema.items() if key not in ("$ref", "anyOf")}
+    if "$ref" in schema:
+        return _followed(definitions[schema["$ref"].rpartition("/")[2]], definitions) | own
+    choices = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
+    return _followed(choices[0], definitions) | own if choices else schema
+
+
+def _description(schema: dict[str, Any]) -> str:
+    said = [str(schema["description"])] if "description" in schema else []
+    if "enum" in schema:
+        said.append(f"One of {', '.join(map(str, schema['enum']))}.")
+    if schema.get("default") is not None:
+        said.append(f"Default {schema['default']}.")
+    return " ".join(said)

@@ -1,0 +1,49 @@
+"""Templates, made once a run: the first test that asks makes them, whichever worker it is in."""
+
+import fcntl
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.infra.templates import Template
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _synthesized(tmp_path_factory, "assembly")
+
+
+@pytest.fixture(scope="session")
+def closed_assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With the indexer in a VPC."""
+    return _synthesized(tmp_path_factory, "closed", "--vpc")
+
+
+@pytest.fixture(scope="session")
+def templates(assembly: Path) -> dict[str, Template]:
+    return read_templates(assembly)
+
+
+def read_templates(folder: Path) -> dict[str, Template]:
+    files = sorted(folder.glob("*.template.json"))
+    return {file.name.partition(".")[0]: Template(json.loads(file.read_text())) for file in files}
+
+
+def _synthesized(factory: pytest.TempPathFactory, name: str, *options: str) -> Path:
+    base = factory.getbasetemp()
+    # Workers have a folder each below the run's own.
+    shared = base.parent if base.name.startswith("popen-") else base
+    with (shared / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done, out = shared / f"{name}.done", shared / name
+        if not done.exists():
+            command = [sys.executable, "-m", "infra", "--out", str(out), *options]
+            made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+            assert made.returncode == 0, made.stderr
+            done.touch()
+    return out

@@ -1,0 +1,256 @@
+"""What every template promises: least privilege, encryption, and a place for whatever failed."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from infra.options import TOOLS
+from infra.wildcards import REASONS
+
+from tests.infra.conftest import ROOT, read_templates
+from tests.infra.templates import Statement, Template
+
+# Statements that name no single thing, and why none can be named. Everything else names one.
+UNNAMED = {
+    "FindNodes": "describe",
+    "ReadNetworks": "describe",
+    "LookAround": "describe",
+    "ReadLimitsAndMetrics": "account",
+    "SeeManagedNodes": "account",
+    "FollowCommands": "execution",
+    "WriteMetrics": "metric",
+    "UseNetworkInterfaces": "interfaces",
+}
+READING = re.compile(r"(Get|List|Describe|Filter|Simulate|Query|Head|ConditionCheck)")
+OUR_OWN = re.compile(
+    r"table/(affidavit-state|incident-state|incident-context)|affidavit-logs-|log-group:/aws/lambda/affidavit-|:affidavit-"
+)
+
+
+@pytest.fixture
+def statements(templates: dict[str, Template]) -> list[Statement]:
+    return [each for template in templates.values() for each in template.role_statements()]
+
+
+def test_no_permission_names_all_actions(templates: dict[str, Template], statements: list[Statement]) -> None:
+    policies = [*statements, *(each for one in templates.values() for each in one.resource_statements())]
+    stars = [(each.owner, action) for each in policies if each.is_allowing for action in each.actions if "*" in action]
+    assert len(statements) > 40
+    assert stars == []
+
+
+def test_only_listed_statements_name_no_resource(statements: list[Statement]) -> None:
+    found = {str(each.content["Sid"]) for each in statements if "*" in each.resources}
+    listed = set(UNNAMED) - {"UseNetworkInterfaces"}
+    assert found <= set(UNNAMED)
+    assert listed <= found, "an entry of the list is no longer needed"
+    assert set(UNNAMED.values()) <= set(REASONS)
+
+
+@pytest.mark.parametrize(
+    "role", ["affidavit-mcp", "affidavit-supervisor", "affidavit-watchdog", "affidavit-gateway-tools"]
+)
+def test_a_role_that_diagnoses_writes_only_what_is_ours(role: str, statements: list[Statement]) -> None:
+    own = [each for each in statements if each.owner == role]
+    assert own
+    for statement in own:
+        for action in statement.actions:
+            service, _, verb = action.partition(":")
+            if READING.match(verb) or service in ("bedrock", "kms"):
+                continue
+            elsewhere = [resource for resource in statement.resources if not OUR_OWN.search(resource)]
+            assert all("Dead" in resource for resource in elsewhere), f"{role} may {action} on {elsewhere}"
+
+
+def test_only_the_collecting_server_can_act_on_a_node(statements: list[Statement]) -> None:
+    acting = {
+        each.owner
+        for each in statements
+        for action in each.actions
+        if action in ("ssm:SendCommand", "ssm:StartAutomationExecution")
+    }
+    assert acting == {"affidavit-mcp-collect"}
+
+
+def test_the_collecting_server_is_there_only_when_it_is_wanted(templates: dict[str, Template]) -> None:
+    resources = templates["AffidavitNodeLogs"].content["Resources"]
+    own = {name: each for name, each in resources.items() if name.startswith("mcpcollect")}
+    assert {each.get("Condition") for each in own.values()} == {"Collects"}
+    assert templates["AffidavitNodeLogs"].content["Parameters"]["EnableCollection"]["Default"] == "false"
+
+
+def test_everything_that_keeps_data_encrypts_it(templates: dict[str, Template]) -> None:
+    for template in templates.values():
+        for bucket in template.of_type("AWS::S3::Bucket").values():
+            assert bucket["Properties"]["BucketEncryption"]
+            assert set(bucket["Properties"]["PublicAccessBlockConfiguration"].values()) == {True}
+        for queue in template.of_type("AWS::SQS::Queue").values():
+            assert queue["Properties"]["SqsManagedSseEnabled"] is True
+        for topic in template.of_type("AWS::SNS::Topic").values():
+            assert topic["Properties"]["KmsMasterKeyId"]
+        for table in template.of_type("AWS::DynamoDB::Table").values():
+            assert table["Properties"]["SSESpecification"] == {"SSEEnabled": True}
+
+
+def test_buckets_queues_and_topics_refuse_plain_http(templates: dict[str, Template]) -> None:
+    kinds = {"AWS::S3::BucketPolicy", "AWS::SQS::QueuePolicy", "AWS::SNS::TopicPolicy"}
+    for template in templates.values():
+        policies = {name for kind in kinds for name in template.of_type(kind)}
+        refusing = {
+            each.owner
+            for each in template.resource_statements()
+            if not each.is_allowing and each.content["Condition"].get("Bool") == {"aws:SecureTransport": "false"}
+        }
+        assert policies == refusing
+        owners = sum(len(template.of_type(kind)) for kind in ("AWS::S3::Bucket", "AWS::SQS::Queue", "AWS::SNS::Topic"))
+        assert len(policies) == owners
+
+
+def test_the_key_refuses_our_roles_a_tool_that_nobody_knows(templates: dict[str, Template]) -> None:
+    refusals = [each.content for each in templates["AffidavitStorage"].resource_statements() if not each.is_allowing]
+    conditions = [each["Condition"] for each in refusals if "kms:GenerateDataKey" in each["Action"]]
+    assert {"kms:EncryptionContext:tool": list(TOOLS)} in [each.get("StringNotEquals") for each in conditions]
+    assert {"kms:EncryptionContext:job_id": "true"} in [each.get("Null") for each in conditions]
+
+
+def test_every_tool_that_writes_is_known_to_the_key() -> None:
+    sources = [path.read_text() for path in (ROOT / "src").rglob("*.py")]
+    written = {name for text in sources for name in re.findall(r'(?:PURPOSE(?:: Final)? = |purpose=)"([^"]+)"', text)}
+    assert written
+    assert written <= set(TOOLS)
+
+
+def test_whatever_fails_has_a_place_to_be_kept(templates: dict[str, Template]) -> None:
+    asynchronous = ("affidavit-supervisor", "affidavit-watchdog", "affidavit-data-processor")
+    functions = {
+        each["Properties"]["FunctionName"]: each["Properties"]
+        for template in templates.values()
+        for each in template.of_type("AWS::Lambda::Function").values()
+    }
+    for name in asynchronous:
+        assert functions[name]["DeadLetterConfig"]["TargetArn"], name
+    supervisor = templates["AffidavitSupervisor"]
+    subscriptions = supervisor.of_type("AWS::SNS::Subscription").values()
+    assert [bool(each["Properties"]["RedrivePolicy"]) for each in subscriptions] == [True]
+    rules = supervisor.of_type("AWS::Events::Rule").values()
+    assert [bool(each["Properties"]["Targets"][0]["DeadLetterConfig"]) for each in rules] == [True]
+    invoked = supervisor.of_type("AWS::Lambda::EventInvokeConfig").values()
+    assert [bool(each["Properties"]["DestinationConfig"]["OnFailure"]) for each in invoked] == [True]
+    queues = templates["AffidavitStorage"].of_type("AWS::SQS::Queue").values()
+    assert {each["Properties"]["QueueName"]: "RedrivePolicy" in each["Properties"] for each in queues} == {
+        "affidavit-uploads": True,
+        "affidavit-uploads-dead": False,
+    }
+
+
+def test_a_bundle_cannot_come_back_while_it_is_still_being_read(templates: dict[str, Template]) -> None:
+    queues = templates["AffidavitStorage"].of_type("AWS::SQS::Queue").values()
+    waits = next(each["Properties"]["VisibilityTimeout"] for each in queues if "RedrivePolicy" in each["Properties"])
+    functions = templates["AffidavitNodeLogs"].of_type("AWS::Lambda::Function").values()
+    indexer = next(
+        each["Properties"] for each in functions if each["Properties"]["FunctionName"] == "affidavit-indexer"
+    )
+    assert waits >= 6 * indexer["Timeout"], "AWS asks for six times the function's timeout"
+
+
+def test_tables_have_the_keys_index_and_expiry_that_the_code_uses(templates: dict[str, Template]) -> None:
+    tables = [each["Properties"] for each in templates["AffidavitState"].of_type("AWS::DynamoDB::Table").values()]
+    assert {each["TableName"] for each in tables} == {"affidavit-state", "incident-state", "incident-context"}
+    for table in tables:
+        assert [key["AttributeName"] for key in table["KeySchema"]] == ["pk", "sk"]
+        index = table["GlobalSecondaryIndexes"][0]
+        assert (index["IndexName"], [key["AttributeName"] for key in index["KeySchema"]]) == ("due", ["due", "due_at"])
+        assert table["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
+        assert table["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
+        assert table["DeletionProtectionEnabled"] is True
+
+
+def test_no_function_has_its_code_in_the_template(templates: dict[str, Template]) -> None:
+    codes = [
+        each["Properties"]["Code"]
+        for template in templates.values()
+        for each in template.of_type("AWS::Lambda::Function").values()
+    ]
+    assert len(codes) == 7
+    assert all(set(code) == {"S3Bucket", "S3Key"} for code in codes)
+
+
+def test_an_alarm_tells_somebody(templates: dict[str, Template]) -> None:
+    alarms = [each for one in templates.values() for each in one.of_type("AWS::CloudWatch::Alarm").values()]
+    assert len(alarms) >= 18
+    assert all(each["Properties"]["AlarmActions"] for each in alarms)
+
+
+def test_alarms_watch_metrics_that_the_code_really_writes(templates: dict[str, Template]) -> None:
+    alarms = templates["AffidavitObservability"].of_type("AWS::CloudWatch::Alarm").values()
+    named = {
+        each["Properties"]["MetricName"] for each in alarms if each["Properties"]["Namespace"] == "Affidavit/Incidents"
+    }
+    source = "\n".join(path.read_text() for path in (ROOT / "src/affidavit/incidents").glob("*.py"))
+    assert {"CircuitBreakerDeferred", "WatchdogClosed"} <= named
+    assert all(re.search(rf"\b{name}=", source) for name in named)
+
+
+def test_in_a_vpc_the_indexer_reaches_the_logs_bucket_and_no_other(closed_assembly: Path) -> None:
+    templates = read_templates(closed_assembly)
+    network = templates["AffidavitNetwork"]
+    assert network.of_type("AWS::EC2::NatGateway") == network.of_type("AWS::EC2::InternetGateway") == {}
+    policies = [each for each in network.resource_statements() if each.content.get("Sid") == "OnlyTheLogsBucket"]
+    (policy,) = policies
+    assert all("affidavit-logs-" in resource for resource in policy.resources)
+    functions = templates["AffidavitNodeLogs"].of_type("AWS::Lambda::Function").values()
+    inside = {each["Properties"]["FunctionName"] for each in functions if "VpcConfig" in each["Properties"]}
+    assert inside == {"affidavit-indexer"}
+
+
+def test_the_gateway_offers_the_questions_about_nodes_with_schemas_it_understands(
+    templates: dict[str, Template],
+) -> None:
+    from affidavit.entrypoints.mcp.catalog import NODES
+
+    (target,) = templates["AffidavitAgentCore"].of_type("AWS::BedrockAgentCore::GatewayTarget").values()
+    tools = target["Properties"]["TargetConfiguration"]["Mcp"]["Lambda"]["ToolSchema"]["InlinePayload"]
+    assert [tool["Name"] for tool in tools] == [tool.name for tool in NODES]
+    errors = next(tool["InputSchema"] for tool in tools if tool["Name"] == "errors")
+    assert errors["Required"] == ["instanceId"]
+    assert errors["Properties"]["pageSize"]["Type"] == "integer"
+
+
+def test_committed_templates_are_what_the_sources_make(templates: dict[str, Template]) -> None:
+    kept = read_templates(ROOT / "infra/templates")
+    assert {name: each.content for name, each in kept.items()} == {
+        name: each.content for name, each in templates.items()
+    }, "make synth"
+
+
+def test_cfn_lint_finds_no_error(assembly: Path, closed_assembly: Path) -> None:
+    files = [str(file) for folder in (assembly, closed_assembly) for file in folder.glob("*.template.json")]
+    command = [
+        str(Path(sys.executable).parent / "cfn-lint"),
+        "--non-zero-exit-code",
+        "error",
+        "--format",
+        "json",
+        *files,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    errors = [each for each in json.loads(done.stdout or "[]") if each["Level"] == "Error"]
+    assert (done.returncode, errors) == (0, [])
+
+
+def test_every_finding_of_cdk_nag_that_is_set_aside_has_a_reason(assembly: Path) -> None:
+    """Unexplained ones fail the synthesis; here the explained ones are read back."""
+    reasons: list[str] = []
+    for file in assembly.glob("*.metadata.json"):
+        for entries in json.loads(file.read_text()).values():
+            reasons += [each for entry in entries for each in _reasons(entry)]
+    assert len(reasons) > 20
+    assert all(len(reason) > 25 for reason in reasons)
+
+
+def _reasons(entry: dict[str, Any]) -> list[str]:
+    return list(entry["data"].values()) if entry["type"] == "aws:cdk:acknowledged-rules" else []
