@@ -12,6 +12,7 @@ from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.severity import Severity
 
 if TYPE_CHECKING:
+    from affidavit.checks.check import Check
     from affidavit.rules.authoring import Library, Problem
     from affidavit.rules.rule import Rule, Sample
 
@@ -45,20 +46,27 @@ def list_rules(
     severity: Annotated[Severity, typer.Option(help="Only this severity and above.")] = Severity.INFO,
     form: Annotated[ListFormat, typer.Option("--format", help="How to print the list.")] = ListFormat.TEXT,
 ) -> None:
-    """Every rule: id, severity, name and where it comes from."""
+    """Every rule about lines and every check of command output: id, severity, name and where it comes from."""
     library = _library(rules)
-    known = [library.merged.rules[key] for key in sorted(library.merged.rules)]
-    shown = [rule for rule in known if rule.severity.is_at_least(severity) and area in (None, rule.id.split(".")[0])]
-    if area is not None and not any(rule.id.startswith(f"{area}.") for rule in known):
-        areas = sorted({rule.id.split(".")[0] for rule in known})
+    known = [
+        *(
+            _row(library.merged.rules[key], "rule", library.origin(library.merged.rules[key]).value)
+            for key in sorted(library.merged.rules)
+        ),
+        *(_row(check, "check", origin) for check, origin in _checks(rules)),
+    ]
+    areas = sorted({_area(row) for row in known})
+    if area is not None and area not in areas:
         raise InputRefused(f"no rule is in the area {area!r}", hint=f"areas: {', '.join(areas)}")
+    shown = [row for row in known if Severity(row["severity"]).is_at_least(severity) and area in (None, _area(row))]
     if form is ListFormat.JSON:
-        _print_json([_row(rule, library) for rule in shown])
+        _print_json(shown)
         return
-    width = max((len(rule.id) for rule in shown), default=0)
-    for rule in shown:
-        _say(f"{rule.id:{width}}  {rule.severity:8}  {library.origin(rule):12}  {rule.name}")
-    _say(f"{len(shown)} rules")
+    width = max((len(row["id"]) for row in shown), default=0)
+    for row in shown:
+        _say(f"{row['id']:{width}}  {row['severity']:8}  {row['kind']:5}  {row['from']:12}  {row['name']}")
+    checks = sum(row["kind"] == "check" for row in shown)
+    _say(f"{len(shown) - checks} rules, {checks} checks")
 
 
 @app.command(epilog=EPILOG)
@@ -66,16 +74,43 @@ def show(
     rule_id: Annotated[str, typer.Argument(metavar="ID", help="Such as kernel.oom-killer-invoked.")],
     rules: Overlay = None,
 ) -> None:
-    """All about one rule: what it means, where it looks, its wordings and samples, what explains its hits away."""
-    from affidavit.rules.authoring import files_read, look_alikes, when_it_counts
-
+    """All about one rule or check: what it means, where it looks, its wordings and samples, what explains it away."""
     library = _library(rules)
-    _refuse_check(rule_id, library)
-    rule = library.rule(rule_id)
+    check = next(((check, origin) for check, origin in _checks(rules) if check.id == rule_id), None)
+    if check is not None:
+        _show_check(*check)
+    else:
+        _show_rule(library.rule(rule_id), library)
+
+
+def _show_check(check: "Check", origin: str) -> None:
+    _show_description(check, origin)
+    _section("Reads", check.reads)
+    arguments = [f"{name} = {value}" for name, value in check.arguments.items()]
+    _section("Computes", [check.compute, *arguments])
+    _section("First steps", check.first_steps)
+    for number, sample in enumerate(check.samples.fires, 1):
+        shown = [f"{place.in_}:{place.line}" for place in sample.shows]
+        _section(f"Fires on, sample {number} (shows {', '.join(shown)})", _file_lines(sample.files))
+    for number, quiet in enumerate(check.samples.quiet, 1):
+        _section(f"Stays quiet on, sample {number}", _file_lines(quiet.files))
+
+
+def _show_description(rule: "Rule | Check", origin: str) -> None:
     _say(f"{rule.id}  {rule.severity}  {rule.name}")
     _say(f"{rule.means}")
     _section("Why this severity", [rule.because])
-    _section("From", [f"{library.origin(rule)}, {rule.status}, signal {rule.signal}"])
+    _section("From", [f"{origin}, {rule.status}, signal {rule.signal}"])
+
+
+def _file_lines(files: dict[str, str]) -> list[str]:
+    return [line for path, text in files.items() for line in (f"{path}:", *(f"  {row}" for row in text.splitlines()))]
+
+
+def _show_rule(rule: "Rule", library: "Library") -> None:
+    from affidavit.rules.authoring import files_read, look_alikes, when_it_counts
+
+    _show_description(rule, library.origin(rule))
     _section("Reads", [f"{', '.join(rule.reads)}:", *files_read(rule)])
     _section("Wordings (RE2)", rule.match)
     _section("Unless", rule.unless)
@@ -185,12 +220,13 @@ def _library(rules: Path | None) -> "Library":
     return refuse_broken(open_library(rules)) if rules is not None else open_library()
 
 
-def _refuse_check(rule_id: str, library: "Library") -> None:
-    from affidavit.checks.run import load_checks
+def _checks(rules: Path | None) -> "list[tuple[Check, str]]":
+    """With where each comes from."""
+    from affidavit.knowledge import load_knowledge
 
-    if rule_id not in library.merged.rules and rule_id in {check.id for check in load_checks()}:
-        hint = "docs/reference/rules.md describes it"
-        raise InputRefused(f"{rule_id} is a check of command output, not a rule about lines", hint=hint)
+    built_in = {check.id: check for check in load_knowledge().checks}
+    checks = load_knowledge(rules).checks if rules is not None else tuple(built_in.values())
+    return [(check, "built-in" if built_in.get(check.id) == check else "overlay") for check in checks]
 
 
 def _problems_with_checks(folder: Path) -> "list[Problem]":
@@ -205,9 +241,13 @@ def _problems_with_checks(folder: Path) -> "list[Problem]":
     return []
 
 
-def _row(rule: "Rule", library: "Library") -> dict[str, object]:
+def _row(rule: "Rule | Check", kind: str, origin: str) -> dict[str, str]:
     fields = rule.model_dump(mode="json", include={"id", "severity", "name", "status", "signal", "reads", "means"})
-    return {**fields, "from": library.origin(rule).value}
+    return {**fields, "kind": kind, "from": origin}
+
+
+def _area(row: dict[str, str]) -> str:
+    return row["id"].split(".")[0]
 
 
 def _try_line(library: "Library", line: str, path: str) -> Exit:
