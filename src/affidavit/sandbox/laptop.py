@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from affidavit.sandbox import resources
+from affidavit.sandbox.account import EnforcingEmulator
 from affidavit.sandbox.automation import Automation, OnUpload
 from affidavit.sandbox.bedrock import BedrockSimulator
 from affidavit.sandbox.emulator import Emulator
@@ -31,7 +32,7 @@ class Sandbox:
     _gateway: Gateway = field(init=False)
 
     def __post_init__(self) -> None:
-        self.emulator = Emulator(self.folder, region=self.region)
+        self.emulator = EnforcingEmulator(self.folder, region=self.region)
 
     def start(self) -> Self:
         self.emulator.start()
