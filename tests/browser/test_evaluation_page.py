@@ -1,6 +1,7 @@
 """The page of an evaluation in a real Chromium: it draws its plots, says what failed, and asks nobody for anything."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,10 +10,13 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from affidavit.entrypoints.report.evaluation_page import render_evaluation
 from affidavit.evaluation.gates import check_gates, load_gates
+from affidavit.evaluation.incident_result import incidents_result
+from affidavit.evaluation.incidents import IncidentRun
 from affidavit.evaluation.mutations import Kind, Mutation, without
 from affidavit.evaluation.nodes import run_scenario
 from affidavit.evaluation.result import EvaluationResult, measured, nodes_result
 from affidavit.evaluation.scenario import load_scenarios
+from affidavit.evaluation.workload_scenarios import load_workload_scenarios
 from affidavit.knowledge import load_knowledge
 from tests.browser.pages import saved
 from tests.browser.test_report_page import ARGUMENTS, CHROMIUM
@@ -26,14 +30,16 @@ def result(rule_removed: str | None = None) -> EvaluationResult:
     knowledge = without(KNOWLEDGE, Kind.RULE, rule_removed) if rule_removed else KNOWLEDGE
     mutations = [Mutation(kind=Kind.RULE, id="kernel.<b>panic</b>", caught_by=None)]
     nodes = nodes_result([run_scenario(scenario, knowledge) for scenario in SOME], (), mutations)
-    return EvaluationResult(
-        version="1.0",
-        evaluated_at=datetime(2026, 1, 15, tzinfo=UTC),
-        knowledge_version="k",
-        seconds=1.0,
-        nodes=nodes,
-        gates=check_gates(load_gates(), measured(nodes), ("nodes",)),
-    )
+    return gated(a_result(nodes=nodes), "nodes")
+
+
+def a_result(**parts: object) -> EvaluationResult:
+    made = {"version": "1.0", "evaluated_at": datetime(2026, 1, 15, tzinfo=UTC), "knowledge_version": "k"}
+    return EvaluationResult(**{"nodes": None, "seconds": 1.0, **made, **parts})
+
+
+def gated(result: EvaluationResult, part: str) -> EvaluationResult:
+    return replace(result, gates=check_gates(load_gates(), measured(result), (part,)))
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +80,19 @@ def test_a_bad_run_says_which_gate_failed_and_why(page: Page, tmp_path: Path) ->
     assert page.locator("#gates .bad").count() >= 1
     assert "docker: missed" in page.inner_text("#troubles")
     assert "No baseline" in page.inner_text("#trend")
+
+
+def test_incidents_are_shown_with_what_each_attempt_answered(page: Page, tmp_path: Path) -> None:
+    scenarios = load_workload_scenarios()[:2]
+    right = frozenset(fault.value for fault in scenarios[0].truth.fault_types)
+    runs = [
+        IncidentRun(scenario=scenarios[0].scenario_id, fault_types=right, claims=2, verified_claims=2),
+        IncidentRun(scenario=scenarios[1].scenario_id, fault_types=None, failure="<b>no</b> answer"),
+    ]
+    made = gated(a_result(incidents=incidents_result(scenarios, runs, provider="offline", k=1)), "incidents")
+    page.goto(saved(render_evaluation(made, made), tmp_path))
+    assert page.inner_text("#verdict") == "A gate failed."
+    assert page.locator("#incidents tr").count() == 1 + len(scenarios)
+    assert "<b>no</b> answer" in page.inner_text("#incident-troubles")
+    assert page.locator("#incident-numbers tr").count() > 10
+    assert not page.locator("#heat").is_visible()

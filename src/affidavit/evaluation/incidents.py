@@ -1,13 +1,11 @@
-"""The numbers of an agent over incident scenarios, from runs that somebody else makes.
+"""The numbers of an agent over incident scenarios.
 
-A runner implements `Diagnostician`; nothing here knows a chat model. A run that failed has no diagnosis: it counts
-against accuracy, and its failure is told.
+A run that failed has no diagnosis: it counts against accuracy, and its failure is told.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from affidavit.evaluation.metrics import percentile, share
 
@@ -18,18 +16,23 @@ class IncidentRun:
 
     scenario: str
     fault_types: frozenset[str] | None
+    attempt: int = 1
     claims: int = 0
+    """Pieces of evidence that were stored."""
     verified_claims: int = 0
     fabricated_stored: int = 0
-    """Pointers to evidence that does not exist, and were stored all the same."""
+    """Stored, and the account shows no such thing."""
+    claimed: int = 0
+    """Pieces of evidence that the chat model handed in, taken or not."""
+    fabricated_claimed: int = 0
+    is_by_rules: bool = False
+    """Rules concluded: the chat model had no answer that held, or there is none."""
     tool_calls: int = 0
+    chat_calls: int = 0
     tokens: int = 0
     seconds: float = 0.0
     failure: str = ""
-
-
-class Diagnostician(Protocol):
-    def diagnose(self, scenario: str, attempt: int) -> IncidentRun: ...
+    troubles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,14 +41,20 @@ class IncidentMetrics:
     verified_evidence_rate: float
     unsupported_claims: int
     fabricated_stored: int
+    fabricated_claimed: int
+    pass_at_1: float
+    """By the first attempt alone."""
     pass_at_k: float
     all_k: float
     majority_at_3: float | None
     """None where some scenario ran fewer than three times."""
+    by_rules: int
     tool_calls_p50: float | None
     tokens_p50: float | None
     seconds_p50: float | None
+    seconds_p95: float | None
     failures: int
+    troubles: int
 
 
 def incident_metrics(truth: Mapping[str, frozenset[str]], runs: Sequence[IncidentRun]) -> IncidentMetrics:
@@ -58,13 +67,18 @@ def incident_metrics(truth: Mapping[str, frozenset[str]], runs: Sequence[Inciden
         verified_evidence_rate=share(verified, claims),
         unsupported_claims=claims - verified,
         fabricated_stored=sum(run.fabricated_stored for run in runs),
+        fabricated_claimed=sum(run.fabricated_claimed for run in runs),
+        pass_at_1=share(sum(outcomes[:1] == [True] for outcomes in right.values()), len(right)),
         pass_at_k=share(sum(any(outcomes) for outcomes in right.values()), len(right)),
         all_k=share(sum(bool(outcomes) and all(outcomes) for outcomes in right.values()), len(right)),
         majority_at_3=_majority(truth, runs),
+        by_rules=sum(run.is_by_rules for run in runs),
         tool_calls_p50=percentile([float(run.tool_calls) for run in runs], 50),
         tokens_p50=percentile([float(run.tokens) for run in runs], 50),
         seconds_p50=percentile([run.seconds for run in runs], 50),
+        seconds_p95=percentile([run.seconds for run in runs], 95),
         failures=sum(bool(run.failure) for run in runs),
+        troubles=sum(len(run.troubles) for run in runs),
     )
 
 

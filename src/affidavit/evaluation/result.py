@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from affidavit.errors import InputRefused
 from affidavit.evaluation.gates import GateResult
+from affidavit.evaluation.incident_result import IncidentsResult, Numbers, incident_numbers
 from affidavit.evaluation.metrics import metrics_of, rounded, total
 from affidavit.evaluation.mutations import Mutation
 from affidavit.evaluation.nodes import ScenarioRun
@@ -16,7 +17,6 @@ from affidavit.evaluation.regression import Change
 from affidavit.evaluation.tools import ANALYZE, is_complete, tool_names
 
 VERSION = "1.0"
-Numbers = dict[str, float | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +53,7 @@ class EvaluationResult:
     knowledge_version: str
     seconds: float
     nodes: NodesResult | None
+    incidents: IncidentsResult | None = None
     gates: tuple[GateResult, ...] = ()
 
     @property
@@ -85,8 +86,12 @@ def nodes_result(
     )
 
 
-def measured(nodes: NodesResult | None) -> Mapping[str, float | None]:
+def measured(result: EvaluationResult) -> Mapping[str, float | None]:
     """Every number a gate can name."""
+    return {**_node_numbers(result.nodes), **incident_numbers(result.incidents)}
+
+
+def _node_numbers(nodes: NodesResult | None) -> Mapping[str, float | None]:
     if nodes is None:
         return {}
     numbers: Numbers = {**nodes.metrics[ANALYZE], **nodes.counts}

@@ -14,6 +14,7 @@ from affidavit.entrypoints.report.evaluation_page import render_evaluation
 from affidavit.entrypoints.report.screen import make_console
 from affidavit.errors import InputRefused
 from affidavit.evaluation.gates import Bound, check_gates, load_gates
+from affidavit.evaluation.incident_result import IncidentsResult
 from affidavit.evaluation.mutations import Mutation, run_mutations
 from affidavit.evaluation.nodes import ScenarioRun, run_scenarios
 from affidavit.evaluation.regression import accept, changes, stored_answers
@@ -33,6 +34,10 @@ RESULT = "evaluation.json"
 PAGE = "evaluation.html"
 
 
+NODES, INCIDENTS = "nodes", "incidents"
+PARTS = (NODES, INCIDENTS)
+
+
 @dataclass(frozen=True, kw_only=True)
 class EvalOptions:
     part: str
@@ -43,50 +48,71 @@ class EvalOptions:
     rules: Path | None
     is_accepting: bool
     with_mutations: bool
+    provider: str
+    k: int
     form: str
     workers: int | None
     no_color: bool
     is_quiet: bool
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return PARTS if self.part == "all" else (self.part,)
+
 
 def run_eval(options: EvalOptions) -> Exit:
-    _refuse_unbuilt(options.part)
+    _refuse_contradictions(options)
     gates = load_gates(options.gate)
     if options.with_mutations:
         gates = {"nodes.uncovered": Bound(at_most=0), **gates}
     before = result_from_json(options.baseline) if options.baseline is not None else None
     if options.out is not None:
         prepare_output(options.out)
+    result = _evaluated(options)
+    result = replace(result, gates=check_gates(gates, measured(result), options.parts))
+    _present(result, before, options)
+    return Exit.DONE if result.passes else Exit.FOUND
+
+
+def _refuse_contradictions(options: EvalOptions) -> None:
+    if options.part == "all" and options.scenarios is not None:
+        raise InputRefused("--scenarios fits one part alone", hint="say `eval nodes` or `eval incidents`")
+    if NODES not in options.parts and (options.is_accepting or options.with_mutations or options.rules is not None):
+        raise InputRefused("--accept, --mutations and --rules are about findings", hint="say `eval nodes`")
+
+
+def _evaluated(options: EvalOptions) -> EvaluationResult:
     started = time.monotonic()
     knowledge = load_knowledge(options.rules)
-    nodes = _nodes(options, knowledge)
-    result = EvaluationResult(
+    counter = _Counter(is_shown=not options.is_quiet and sys.stderr.isatty())
+    nodes = _nodes(options, knowledge, counter) if NODES in options.parts else None
+    incidents = _incidents(options, counter) if INCIDENTS in options.parts else None
+    counter.clear()
+    return EvaluationResult(
         version=VERSION,
         evaluated_at=datetime.now(UTC).replace(microsecond=0),
         knowledge_version=knowledge.version,
         seconds=round(time.monotonic() - started, 1),
         nodes=nodes,
+        incidents=incidents,
     )
-    result = replace(result, gates=check_gates(gates, measured(nodes), ("nodes",)))
-    _present(result, before, options)
-    return Exit.DONE if result.passes else Exit.FOUND
 
 
-def _refuse_unbuilt(part: str) -> None:
-    if part not in ("nodes", "all"):
-        raise InputRefused(f"`eval {part}` has nothing to run in this version", hint="run `affidavit eval nodes`")
+def _incidents(options: EvalOptions, counter: "_Counter") -> IncidentsResult:
+    from affidavit.entrypoints.cli.eval_incidents import IncidentWish, evaluate_incidents
+
+    wish = IncidentWish(provider=options.provider, k=options.k, scenarios=options.scenarios)
+    return evaluate_incidents(wish, counter.show)
 
 
-def _nodes(options: EvalOptions, knowledge: Knowledge) -> NodesResult:
+def _nodes(options: EvalOptions, knowledge: Knowledge, counter: "_Counter") -> NodesResult:
     workers = options.workers or os.cpu_count() or 1
     scenarios = load_scenarios(options.scenarios)
-    counter = _Counter(is_shown=not options.is_quiet and sys.stderr.isatty())
     runs: list[ScenarioRun] = []
     for run in run_scenarios(scenarios, knowledge, workers=workers):
         runs.append(run)
         counter.show(f"{len(runs)} of {len(scenarios)} scenarios  {run.scenario.id}")
     mutations = _mutations(runs, knowledge, workers, counter) if options.with_mutations else None
-    counter.clear()
     # Answers are kept for our own scenarios and rules alone; others have none to compare with.
     is_ours = options.scenarios is None and options.rules is None
     if options.is_accepting:

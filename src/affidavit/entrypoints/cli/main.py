@@ -272,6 +272,10 @@ def evaluate(
     accept: Annotated[
         bool, typer.Option("--accept", help="Keep the answers of this run as the right ones (in a source checkout).")
     ] = False,
+    provider: Annotated[
+        str, typer.Option(help="Incidents: whose chat model (offline, bedrock, or a LangChain name; CHAT_MODEL_ID).")
+    ] = "offline",
+    k: Annotated[int, typer.Option(min=1, max=20, help="Incidents: how often each scenario is run.")] = 3,
     form: Annotated[EvalFormat, typer.Option("--format", help="How to print the result.")] = EvalFormat.TEXT,
     workers: Annotated[
         int | None, typer.Option(min=1, max=64, help="How many scenarios at a time (default: one a core).")
@@ -294,6 +298,8 @@ def evaluate(
         rules=rules,
         is_accepting=accept,
         with_mutations=mutations,
+        provider=provider,
+        k=k,
         form=form.value,
         workers=workers,
         no_color=no_color,

@@ -116,5 +116,35 @@ function lists() {
   byId("mutations").textContent = `${nodes.mutations.length} rules, checks and suppressions were taken away one by one; ${missed.length} were not missed by any scenario.`;
   for (const mutation of missed) byId("uncovered").append(el("li", `${mutation.kind} ${mutation.id}`));
 }
+function share(cell, value) {
+  cell.style.background = value >= 1 ? "#2a7d4633" : `rgb(179 38 30 / ${0.25 + 0.75 * (1 - value)})`;
+  return cell;
+}
+function troubles(id, rows, name) {
+  for (const entry of rows) for (const trouble of entry.troubles) byId(id).append(el("li", `${entry[name]}: ${trouble}`));
+  if (!byId(id).children.length) byId(id).append(el("li", "No trouble."));
+}
+function incidents(found, earlier) {
+  byId("incident-how").textContent = `Chat model: ${found.provider}. Each scenario was run ${found.k} times.`;
+  row(byId("incident-numbers"), ["metric", "now", ...(earlier ? ["baseline"] : [])], "th");
+  for (const [name, value] of Object.entries(found.metrics)) row(byId("incident-numbers"), [name, number(value), ...(earlier ? [number(earlier.metrics[name])] : [])]);
+  row(byId("incidents"), ["scenario", "expected", "answers", "right", "evidence", "verified", "tool calls", "tokens", "seconds"], "th");
+  for (const one of found.scenarios) {
+    const right = share(el("td", `${one.right} of ${one.answers.length}`), one.answers.length ? one.right / one.answers.length : 0);
+    const answers = [...new Set(one.answers)].join(" | ");
+    row(byId("incidents"), [el("td", one.id, { title: one.title }), one.expected.join(", ") || "healthy", answers, right, ...[one.claims, one.verified_claims, one.tool_calls, one.tokens, one.seconds].map(number)]);
+  }
+  troubles("incident-troubles", found.scenarios, "id");
+}
+function attacks(found) {
+  byId("attack-how").textContent = `${found.attacks.length} ways to lie, ${found.seeds} seeds each. Fabricated evidence: ${number(found.metrics.fabricated_claimed)} handed in, ${number(found.metrics.fabricated_stored)} stored.`;
+  const columns = ["runs", "chat_calls", "claimed", "fabricated_claimed", "fabricated_stored", "orders_followed", "diagnosed", "by_rules", "seconds"];
+  row(byId("attacks"), ["attack", ...columns.map((name) => name.replace("_", " "))], "th");
+  for (const attack of found.attacks) row(byId("attacks"), [attack.attack, ...columns.map((name) => number(attack[name]))]);
+  troubles("attack-troubles", found.attacks, "attack");
+}
 head(); gates();
+for (const section of document.querySelectorAll("[data-part]")) section.hidden = !data.now[section.dataset.part];
 if (nodes) { numbers(); heat(); plane(); latency(); trend(); lists(); }
+if (data.now.incidents) incidents(data.now.incidents, data.before && data.before.incidents);
+if (data.now.adversarial) attacks(data.now.adversarial);

@@ -1,0 +1,70 @@
+"""What `eval incidents` found, on a terminal."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from affidavit.entrypoints.report.screen import text
+from affidavit.evaluation.incident_result import IncidentScenarioResult, IncidentsResult
+
+_TROUBLES = 5
+
+
+def print_incidents(
+    console: Console, found: IncidentsResult, before: IncidentsResult | None, *, is_quiet: bool
+) -> None:
+    if not is_quiet:
+        console.print(f"Chat model: {found.provider}; {found.k} runs a scenario")
+        console.print(_scenarios(found))
+        console.print(_numbers(found, before))
+    for scenario in found.scenarios:
+        print_troubles(console, scenario.id, scenario.troubles)
+
+
+def print_troubles(console: Console, name: str, troubles: tuple[str, ...]) -> None:
+    for trouble in troubles[:_TROUBLES]:
+        console.print(text(f"{name}: ", "bold red"), text(trouble), sep="")
+    if len(troubles) > _TROUBLES:
+        console.print(text(f"{name}: and {len(troubles) - _TROUBLES} more"))
+
+
+def shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def columns(table: Table, *, left: tuple[str, ...], right: tuple[str, ...]) -> Table:
+    for name in left:
+        table.add_column(name, no_wrap=name == left[0])
+    for name in right:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _scenarios(found: IncidentsResult) -> Table:
+    right = ("right", "evidence", "verified", "calls", "tokens", "s")
+    table = columns(Table(box=None, pad_edge=False), left=("scenario", "answer"), right=right)
+    for scenario in found.scenarios:
+        table.add_row(*_row(scenario))
+    return table
+
+
+def _row(scenario: IncidentScenarioResult) -> list[Text | str]:
+    answers = " | ".join(dict.fromkeys(scenario.answers))
+    return [
+        text(scenario.id, "bold red" if scenario.troubles else ""),
+        text(answers),
+        f"{scenario.right}/{len(scenario.answers)}",
+        str(scenario.claims),
+        str(scenario.verified_claims),
+        str(scenario.tool_calls),
+        str(scenario.tokens),
+        f"{scenario.seconds:.2f}",
+    ]
+
+
+def _numbers(found: IncidentsResult, before: IncidentsResult | None) -> Table:
+    right = ("incidents", *(("baseline",) if before is not None else ()))
+    table = columns(Table(box=None, pad_edge=False), left=("metric",), right=right)
+    for name, value in found.metrics.items():
+        table.add_row(name, shown(value), *((shown(before.metrics.get(name)),) if before is not None else ()))
+    return table
