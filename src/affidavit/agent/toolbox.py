@@ -1,7 +1,6 @@
 """Where tool answers come from: an MCP server, or this process. Both give text, and nobody trusts it unchecked."""
 
 import json
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -16,8 +15,6 @@ from affidavit.redaction.redact import Redactor
 from affidavit.workloads.questions import Workloads
 from affidavit.workloads.records import function_name
 
-# The engine's scratch memory serves one scan at a time.
-_REDACTING = threading.Lock()
 EMPTY = json.dumps({"error": "Tool returned empty response"})
 
 
@@ -44,8 +41,7 @@ class DirectToolProvider:
     def _answer(self, name: str, arguments: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
         """Secrets are hidden before anything is recorded or shown to a chat model, as the MCP server does it."""
         answer = self.workloads.answer(name, arguments)
-        with _REDACTING:
-            return redact_answer(answer, Redactor())[0]
+        return redact_answer(answer, Redactor())[0]
 
     async def __aenter__(self) -> Self:
         # Its patterns compile for a second: once, before several answers at a time ask for it.

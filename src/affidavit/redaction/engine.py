@@ -4,6 +4,7 @@ Both take time that grows with the text alone, whatever is in it. So the text is
 seam of two pieces cannot slip through.
 """
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,7 @@ class Engine:
         """Raises InputRefused when a pattern does not compile."""
         self._patterns = tuple(_Compiled(pattern) for pattern in patterns)
         self._may_match = _prefilter(patterns)
+        self._mine = threading.local()
 
     def spans(self, text: bytes) -> list[Span]:
         """Ascending, without overlap."""
@@ -42,8 +44,16 @@ class Engine:
         if self._may_match is None:
             return list(range(len(self._patterns)))
         found: list[int] = []
-        self._may_match.scan(text + _BEYOND, match_event_handler=_note, context=found)
+        self._may_match.scan(text + _BEYOND, match_event_handler=_note, context=found, scratch=self._scratch())
         return found
+
+    def _scratch(self) -> Any:
+        """One for each thread: Hyperscan refuses to share it between two scans at once."""
+        import hyperscan
+
+        if not hasattr(self._mine, "scratch"):
+            self._mine.scratch = hyperscan.Scratch(self._may_match)
+        return self._mine.scratch
 
 
 def _note(index: int, _start: int, _end: int, _flags: int, found: list[int]) -> None:

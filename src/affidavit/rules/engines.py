@@ -10,6 +10,7 @@ import os
 import platform
 import stat
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,9 @@ def load_engine(name: str) -> Any | None:
     if kept is None:
         return None
     try:
-        database: Any = hyperscan.loadb(kept, hyperscan.HS_MODE_BLOCK)
-        database.scratch = hyperscan.Scratch(database)
+        return hyperscan.loadb(kept, hyperscan.HS_MODE_BLOCK)
     except hyperscan.HyperscanError:
         return None
-    return database
 
 
 def keep_engine(name: str, database: Any) -> None:
@@ -49,6 +48,21 @@ def keep_engine(name: str, database: Any) -> None:
     with contextlib.suppress(OSError):
         _write(folder, name, hashlib.sha256(data).digest() + data)
         _forget_oldest(folder)
+
+
+class Scratches:
+    """Room to work in, one for each thread: Hyperscan refuses to share it between two scans at once."""
+
+    def __init__(self, database: Any) -> None:
+        self._database = database
+        self._mine = threading.local()
+
+    def mine(self) -> Any:
+        import hyperscan
+
+        if not hasattr(self._mine, "scratch"):
+            self._mine.scratch = hyperscan.Scratch(self._database)
+        return self._mine.scratch
 
 
 def _folder() -> Path | None:

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Any, Protocol
 
 from affidavit.errors import InputRefused, InvariantBroken
-from affidavit.rules.engines import engine_name, keep_engine, load_engine
+from affidavit.rules.engines import Scratches, engine_name, keep_engine, load_engine
 from affidavit.rules.patterns import block_form, byte_options
 
 SLOT_BITS = 16
@@ -52,13 +52,15 @@ class HyperscanMatcher:
         ids = [slot for slot, _ in patterns]
         name = engine_name(expressions, ids, version=version("hyperscan"))
         self._database: Any = load_engine(name) or _built_and_kept(name, expressions, ids)
+        self._scratches = Scratches(self._database)
 
     def scan(self, block: bytearray, length: int) -> list[int]:
         behind = block[length : length + ROOM]
         block[length : length + ROOM] = _FEEDS
         hits: list[int] = []
         try:
-            self._database.scan(memoryview(block)[: length + ROOM], match_event_handler=_collect, context=hits)
+            view = memoryview(block)[: length + ROOM]
+            self._database.scan(view, match_event_handler=_collect, context=hits, scratch=self._scratches.mine())
         finally:
             block[length : length + ROOM] = behind
         return hits

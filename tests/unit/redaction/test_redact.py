@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
@@ -32,6 +33,13 @@ class Names:
             raise UpstreamFailed("the detector does not answer")
         at = text.find(self.name)
         return [Entity(start=at, end=at + len(self.name), type="NAME")] if at >= 0 else []
+
+
+def test_threads_redact_at_once() -> None:
+    text = f"nothing here {KEY} " * 5_000
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _number: Redactor().redact(text), range(40)))
+    assert all(KEY not in redacted.text for redacted in found)
 
 
 def test_what_was_hidden_is_counted_by_type() -> None:

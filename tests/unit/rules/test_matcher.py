@@ -1,6 +1,7 @@
 """The fast engine finds the lines RE2 finds, also where its input ends."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -27,6 +28,17 @@ def test_what_stands_behind_the_block_stays_and_does_not_match() -> None:
     block = bytearray(b"nothing ab")
     assert compile_matcher([(0, "ab")], engine="hyperscan").scan(block, len(block) - ROOM) == []
     assert block == b"nothing ab"
+
+
+def test_threads_share_an_engine() -> None:
+    matcher = compile_matcher([(0, "needle"), (1, r"x+y")], engine="hyperscan")
+    text = (b"x" * 200 + b"\n") * 20_000 + b"a needle\n"
+
+    def look(_number: int) -> list[int]:
+        return matcher.scan(bytearray(text + bytes(ROOM)), len(text))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert {len(hits) for hits in pool.map(look, range(40))} == {1}
 
 
 def _lines(hits: list[int], text: bytes) -> set[tuple[int, int]]:
