@@ -11,7 +11,8 @@ from affidavit.entrypoints.mcp.envelope import envelope
 from affidavit.entrypoints.mcp.failures import failure, shape
 from affidavit.entrypoints.mcp.schemas import DEBUG, arguments_of
 from affidavit.entrypoints.mcp.services import Services
-from affidavit.entrypoints.mcp.tool import Tool
+from affidavit.entrypoints.mcp.tool import Tool, Toolset
+from affidavit.entrypoints.mcp.truncation import truncation_of
 from affidavit.ports import JsonValue
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
@@ -60,7 +61,7 @@ class Calls:
         if not may_act and _acts(tool, request):
             measured.failed()
             return Outcome(content=_out_of_scope(tool), is_error=True)
-        answer = self._redacted(self.services.answer(tool, request))
+        answer = self._redacted(self.services.answer(tool, request), tool)
         measured.answered(answer)
         if self.allows_debug and (wants_debug or arguments.get(DEBUG) is True):
             answer["_debug"] = envelope(
@@ -72,8 +73,9 @@ class Calls:
             )
         return Outcome(content=answer, is_error=False)
 
-    def _redacted(self, answer: BaseModel) -> dict[str, JsonValue]:
-        content, tally = redact_answer(wire(answer), self.redactor)
+    def _redacted(self, answer: BaseModel, tool: Tool) -> dict[str, JsonValue]:
+        cut = {} if tool.toolset is Toolset.NODES else truncation_of(answer)
+        content, tally = redact_answer({**wire(answer), **cut}, self.redactor)
         gaps: dict[str, JsonValue] = {"redaction_gaps": list(tally.gaps)} if tally.gaps else {}
         return {"success": True, **content, "redacted": dict(tally.counts), **gaps}
 

@@ -4,7 +4,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from affidavit.entrypoints.mcp.tool import Tool
+from affidavit.entrypoints.mcp.tool import Tool, Toolset
+from affidavit.entrypoints.mcp.truncation import SCHEMA as TRUNCATION
 
 DEBUG = "debug"
 _TEXT = {"type": "string"}
@@ -47,9 +48,10 @@ def input_schema(tool: Tool, *, has_debug: bool) -> dict[str, Any]:
 
 def output_schema(tool: Tool, *, has_debug: bool) -> dict[str, Any]:
     schema = tool.answer.model_json_schema(by_alias=True, mode="serialization")
-    added = {**_ADDED, **({"_debug": _DEBUG_ENVELOPE} if has_debug else {})}
+    cut = {} if tool.toolset is Toolset.NODES else TRUNCATION
+    added = {**_ADDED, **cut, **({"_debug": _DEBUG_ENVELOPE} if has_debug else {})}
     schema["properties"] = {**schema.get("properties", {}), **added}
-    schema["required"] = sorted({*schema.get("required", []), "success", "redacted"})
+    schema["required"] = sorted({*schema.get("required", []), "success", "truncated", "redacted"})
     return {"type": "object", **_untitled(schema)}
 
 

@@ -84,6 +84,7 @@ def _services(app: App, wish: Wish) -> Services:
             clock=app.clock,
             knowledge=load_knowledge(),
             directory=app.directory,
+            region=app.settings.region,
         )
         folder = BundleFolder(path=wish.bundles, library=library) if wish.bundles is not None else None
         return Shelves(library=library, folder=folder)

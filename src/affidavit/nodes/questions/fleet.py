@@ -80,7 +80,12 @@ def _nodes_of(library: Library, cluster: str) -> tuple[list[str], list[str]]:
             raise NotFound(f"no bundle of a cluster {cluster!a} is known", hint="collect its nodes, or check the name")
         return recorded, ["nobody could say which nodes the cluster has: only those with a bundle are here"]
     region = library.region or next(filter(None, map(library.directory.region_of, recorded)), "")
-    running = [node.instance_id for node in library.directory.nodes_of(cluster, region=region)]
+    try:
+        running = [node.instance_id for node in library.directory.nodes_of(cluster, region=region)]
+    except InputRefused as error:
+        if not recorded:
+            raise NotFound(str(error), hint=error.hint) from error
+        return recorded, [f"{error}: only nodes with a bundle are here, as they were when it was collected"]
     gone = [node for node in recorded if node not in running]
     gaps = [f"no longer in the cluster, shown by their last bundle: {', '.join(gone)}"] if gone else []
     return sorted({*running, *recorded}), gaps
