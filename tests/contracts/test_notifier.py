@@ -14,6 +14,10 @@ def delivered(sandbox: Sandbox, subject: str, message: str) -> dict[str, str]:
     topic = sns.create_topic(Name=name)["TopicArn"]
     queue = sqs.create_queue(QueueName=name)["QueueUrl"]
     arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    # As in AWS, a topic may write to a queue only if the queue says so.
+    open_to_all = {"Effect": "Allow", "Principal": "*", "Action": "sqs:SendMessage", "Resource": arn}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [open_to_all]})
+    sqs.set_queue_attributes(QueueUrl=queue, Attributes={"Policy": policy})
     sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)
     SnsNotifier(AwsClients(sandbox.region), topic).notify(subject, message)
     (received,) = sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=5)["Messages"]

@@ -21,11 +21,21 @@ if TYPE_CHECKING:
 
 EPILOG = """Exit codes: 0 done · 1 none runs (status) · 2 the input was refused, one runs already, or none runs ·
 3 it did not start or stop · 4 an error of Affidavit's own · 130 interrupted"""
+INVOKE_EPILOG = """Exit codes: 0 the run succeeded · 1 it failed, or was throttled · 2 no sandbox runs ·
+3 the sandbox could not be asked · 4 an error of Affidavit's own · 130 interrupted"""
 START_SECONDS = 60.0
+SIMULATED_CHAT = {"CHAT_PROVIDER": "bedrock", "CHAT_MODEL_ID": "anthropic.claude-good"}
+WHAT_TO_TRY = """# try, in a shell that has these variables (eval "$(affidavit sandbox env)"):
+#   affidavit sandbox invoke                       run the demo workload, data-processor
+#   affidavit chaos iam revoke --target s3         break it, then invoke it again
+#   affidavit incident list                        its alert became an incident; show, watch
+#   affidavit verify INCIDENT                      prove the diagnosis again, without a chat model
+#   affidavit chaos restore                        put back exactly what was there
+#   affidavit mcp                                  the tools, for an agent or editor"""
 
 app = typer.Typer(
     name="sandbox",
-    help="A laptop AWS: buckets, tables, nodes to collect from. Needs no account and reaches no network.",
+    help="A laptop AWS: nodes to collect from, a workload to break. Needs no account and reaches no network.",
     no_args_is_help=True,
     rich_markup_mode=None,
     epilog=EPILOG,
@@ -38,7 +48,9 @@ def up(
 ) -> None:
     """Start the sandbox and print the variables that point other commands at it. Ctrl-C stops it.
 
-    Everything listens on 127.0.0.1 and is forgotten when it stops. Bundles that its nodes upload are indexed as in AWS.
+    Everything listens on 127.0.0.1 and is forgotten when it stops. Bundles that its nodes upload are indexed as in AWS;
+    the demo workload runs under its role and in its VPC, and its alerts reach a supervisor with an MCP server and a
+    simulated Bedrock.
     """
     from affidavit.sandbox.session import refuse_second
 
@@ -81,18 +93,36 @@ def env() -> None:
     _print_environment(needed_session(_data_dir()).environment)
 
 
+@app.command(epilog=INVOKE_EPILOG)
+def invoke() -> None:
+    """Run the sandbox's demo workload once and say how it went. It reports its own failures."""
+    from affidavit.sandbox.session import needed_session
+    from affidavit.sandbox.workload import run_workload
+
+    ran = run_workload(needed_session(_data_dir()).environment)
+    print(ran)
+    raise typer.Exit(Exit.DONE if ran.has_succeeded else Exit.FOUND)
+
+
 def _up() -> Exit:
+    from affidavit.sandbox.bedrock import BedrockSimulator
+    from affidavit.sandbox.chat_scripts import FAILING
+    from affidavit.sandbox.incident_path import IncidentPath
     from affidavit.sandbox.laptop import Sandbox
     from affidavit.sandbox.session import recorded
 
     stops: list[int] = []
     data_dir = _data_dir()
-    with Sandbox(data_dir / "sandbox", on_upload=_indexing()) as sandbox:
-        os.environ.update(sandbox.environment)
-        _on_stop(stops.append)
-        with recorded(data_dir, sandbox.environment):
-            _print_environment(sandbox.environment)
-            print("# the sandbox runs; Ctrl-C stops it", file=sys.stderr, flush=True)
+    _on_stop(stops.append)
+    bedrock = BedrockSimulator(scripts=FAILING)
+    with (
+        Sandbox(data_dir / "sandbox", on_upload=_indexing(), bedrock=bedrock) as sandbox,
+        IncidentPath(sandbox, chat=SIMULATED_CHAT) as path,
+    ):
+        os.environ.update(path.environment)
+        with recorded(data_dir, path.environment):
+            _print_environment(path.environment)
+            print(f"{WHAT_TO_TRY}\n# the sandbox runs; Ctrl-C stops it", file=sys.stderr, flush=True)
             # No lock to wait on: a signal that another thread received would not wake this one.
             while not stops:
                 time.sleep(0.1)
@@ -122,6 +152,7 @@ def _up_detached() -> Exit:
             start_new_session=True,
         )
     _print_environment(_awaited(child, data_dir, log).environment)
+    print(f"{WHAT_TO_TRY}\n# the sandbox runs; affidavit sandbox down stops it", file=sys.stderr)
     return Exit.DONE
 
 
@@ -157,6 +188,7 @@ def _indexing() -> "OnUpload":
             clock=app.clock,
             knowledge=load_knowledge(),
             directory=app.directory,
+            region=app.settings.region,
         )
 
     def on_upload(_bucket: str, key: str) -> None:
