@@ -10,7 +10,7 @@ from constructs import Construct
 
 from infra import names
 from infra.function import PackagedFunction, Spec
-from infra.network import closed_group, lead_to
+from infra.network import ADDRESSES, closed_group, lead_to
 from infra.options import Options
 from infra.storage import Storage, dead_letter_queue
 from infra.supervisor import Supervisor
@@ -31,7 +31,7 @@ class Demo(Stack):
         vpc = self._network()
         group = closed_group(self, vpc, "of the demo workload")
         for service in (_SERVICES.CLOUDWATCH_MONITORING, _SERVICES.SNS):
-            lead_to(service, vpc, group)
+            lead_to(service, vpc)
         self.processor = self._processor(vpc, group)
         for metric in ("Errors", "Throttles"):
             self._alarm(metric)
@@ -55,6 +55,7 @@ class Demo(Stack):
         vpc = ec2.Vpc(
             self,
             "Vpc",
+            ip_addresses=ec2.IpAddresses.cidr(ADDRESSES),
             max_azs=1,
             nat_gateways=0,
             restrict_default_security_group=False,

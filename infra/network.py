@@ -10,6 +10,8 @@ from infra.options import Options
 from infra.state import STATE
 from infra.wildcards import acknowledge
 
+ADDRESSES = "10.0.0.0/16"
+
 
 class Network(Stack):
     def __init__(self, scope: Construct, name: str, *, options: Options) -> None:
@@ -17,6 +19,7 @@ class Network(Stack):
         self.vpc = ec2.Vpc(
             self,
             "Vpc",
+            ip_addresses=ec2.IpAddresses.cidr(ADDRESSES),
             max_azs=2,
             nat_gateways=0,
             restrict_default_security_group=False,
@@ -33,7 +36,7 @@ class Network(Stack):
         self._gateway("Items", ec2.GatewayVpcEndpointAwsService.DYNAMODB, self._items())
         self.group = closed_group(self, self.vpc, "of the indexer")
         for service in (ec2.InterfaceVpcEndpointAwsService.EC2, ec2.InterfaceVpcEndpointAwsService.SQS):
-            lead_to(service, self.vpc, self.group)
+            lead_to(service, self.vpc)
 
     def _gateway(self, name: str, service: ec2.GatewayVpcEndpointAwsService, statement: iam.PolicyStatement) -> None:
         endpoint = self.vpc.add_gateway_endpoint(name, service=service)
@@ -66,6 +69,11 @@ def closed_group(stack: Stack, vpc: ec2.IVpc, about: str) -> ec2.SecurityGroup:
     return group
 
 
-def lead_to(service: ec2.InterfaceVpcEndpointAwsService, vpc: ec2.Vpc, group: ec2.SecurityGroup) -> None:
-    endpoint = vpc.add_interface_endpoint(service.short_name.title(), service=service, open=False)
-    endpoint.connections.allow_default_port_from(group, "the function")
+def lead_to(service: ec2.InterfaceVpcEndpointAwsService, vpc: ec2.Vpc) -> None:
+    """The rule names addresses, not the function's group: then neither group waits for the other."""
+    name = service.short_name.title()
+    group = ec2.SecurityGroup(
+        vpc, f"{name}Group", vpc=vpc, allow_all_outbound=False, description=f"of the endpoint of {service.short_name}"
+    )
+    group.add_ingress_rule(ec2.Peer.ipv4(ADDRESSES), ec2.Port.tcp(443), "from this VPC")
+    vpc.add_interface_endpoint(name, service=service, open=False, security_groups=[group])

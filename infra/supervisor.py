@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from aws_cdk import CfnParameter, Duration, Stack
+from aws_cdk import CfnCondition, CfnParameter, Duration, Fn, Stack, Token
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
@@ -25,7 +25,8 @@ EVERY = Duration.minutes(5)
 class Supervisor(Stack):
     def __init__(self, scope: Construct, name: str, *, options: Options, storage: Storage, node_logs: NodeLogs) -> None:
         super().__init__(scope, name, description="Affidavit: incidents", analytics_reporting=False)
-        self._options, self._storage, self._server_url = options, storage, node_logs.server_url
+        self._options, self._storage = options, storage
+        self._server_url = self._chosen_url(node_logs)
         self._chat_provider = CfnParameter(
             self, "ChatProvider", default="bedrock", description="bedrock, or offline for rules alone"
         )
@@ -36,6 +37,8 @@ class Supervisor(Stack):
             self,
             "BedrockModelArns",
             type="CommaDelimitedList",
+            # IAM takes no empty list; there is no such model, so this allows nothing.
+            default="arn:aws:bedrock:us-east-1::foundation-model/none",
             description="ARNs of the inference profile and of the models behind it, which may be invoked",
         )
         self.topic = self._topic("Alerts", options.name("incidents"))
@@ -43,6 +46,14 @@ class Supervisor(Stack):
         self.dead_letters = dead_letter_queue(self, "DeadIncidents", options.name("incidents-dead"))
         self.supervisor = self._supervisor()
         self.watchdog = self._watchdog()
+
+    def _chosen_url(self, node_logs: NodeLogs) -> str:
+        other = CfnParameter(
+            self, "McpServerUrl", default="", description="another address of the MCP server, such as a domain of yours"
+        )
+        own = CfnCondition(self, "OwnServer", expression=Fn.condition_equals(other.value_as_string, ""))
+        chosen = Fn.condition_if(own.logical_id, f"{node_logs.server_url}mcp", other.value_as_string)
+        return Token.as_string(chosen)
 
     def _topic(self, name: str, topic_name: str) -> sns.Topic:
         topic = sns.Topic(self, name, topic_name=topic_name, master_key=self._storage.messages_key, enforce_ssl=True)
@@ -65,7 +76,7 @@ class Supervisor(Stack):
             "INCIDENT_CONTEXT_TABLE": INCIDENT_CONTEXT,
             "KMS_KEY_ID": self._storage.key.key_arn,
             "ALERT_TOPIC_ARN": self.people.topic_arn,
-            "MCP_SERVER_URL": f"{self._server_url}mcp",
+            "MCP_SERVER_URL": self._server_url,
             "MCP_API_KEY_PARAMETER": KEY_PARAMETER,
             "CHAT_PROVIDER": self._chat_provider.value_as_string,
             "CHAT_MODEL_ID": self._chat_model.value_as_string,

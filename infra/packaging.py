@@ -1,0 +1,150 @@
+"""`python -m infra.packaging`: the zips of the functions, out of requirements.lock. The same lock gives the same bytes.
+
+Wheels come from the package index for Lambda's Python, checked against the lock's hashes. With `--installed` they are
+taken from this environment instead, checked against the hashes of their installation: for the sandbox, whose functions
+run in this interpreter.
+"""
+
+import argparse
+import hashlib
+import json
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from infra.closure import Target, closure
+from infra.wheels import from_index, from_installed
+
+ROOT = Path(__file__).parents[1]
+LOCK = ROOT / "requirements.lock"
+# Lambda's own: a package and its layers together, unpacked.
+MOST_UNPACKED = 250 * 1024 * 1024
+_ENGINE = ("google-re2", "hyperscan", "isal", "numpy", "opentelemetry-api", "pydantic", "pyyaml")
+_CALLED = ("cloudwatch", "dynamodb", "ec2", "eks", "iam", "kms", "lambda", "logs", "s3", "sns", "sqs", "ssm", "sts")
+_MOMENT = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    """`roots` are what our modules import; `services` are the AWS services whose descriptions boto3 needs."""
+
+    name: str
+    roots: tuple[str, ...]
+    services: tuple[str, ...] = _CALLED
+
+
+PACKAGES = (
+    Package(name="ingest", roots=(*_ENGINE, "boto3", "duckdb"), services=("dynamodb", "ec2", "s3", "sqs", "sts")),
+    Package(name="mcp", roots=(*_ENGINE, "boto3", "mcp", "starlette")),
+    Package(
+        name="supervisor",
+        roots=("boto3", "langchain-aws", "langchain-core", "langgraph", "mcp", "numpy", "opentelemetry-api", "pyyaml"),
+        services=(*_CALLED, "bedrock", "bedrock-runtime"),
+    ),
+    # Lambda's own boto3 is good enough for a program that shall break.
+    Package(name="demo", roots=()),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Built:
+    name: str
+    file: str
+    sha256: str
+    python: str
+    zipped: int
+    unpacked: int
+    distributions: int
+
+
+def build(package: Package, target: Target, out: Path, *, is_installed: bool) -> Built:
+    names = closure(package.roots, target)
+    with tempfile.TemporaryDirectory() as folder:
+        content = Path(folder)
+        if is_installed:
+            from_installed(names, content)
+        elif names:
+            from_index(names, target, LOCK, content)
+        _thin(content, package.services)
+        _add_ours(package, content)
+        archive = out / f"{package.name}.zip"
+        # What is thrown away after a test need not be small.
+        unpacked = _write(archive, content, level=1 if is_installed else 6)
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    final = archive.rename(out / f"{package.name}-{digest[:16]}.zip")
+    return Built(
+        name=package.name,
+        file=final.name,
+        sha256=digest,
+        python=target.python,
+        zipped=final.stat().st_size,
+        unpacked=unpacked,
+        distributions=len(names),
+    )
+
+
+def _add_ours(package: Package, content: Path) -> None:
+    if package.name == "demo":
+        shutil.copy(ROOT / "src/affidavit/sandbox/data_processor/handler.py", content / "handler.py")
+        return
+    ignored = shutil.ignore_patterns("__pycache__", "sandbox", "cli")
+    shutil.copytree(ROOT / "src/affidavit", content / "affidavit", ignore=ignored)
+
+
+def _thin(content: Path, services: tuple[str, ...]) -> None:
+    """Descriptions of services that nobody calls are most of botocore; tests and stubs are never imported."""
+    described = content / "botocore" / "data"
+    if described.is_dir():
+        for entry in described.iterdir():
+            if entry.is_dir() and entry.name not in services:
+                shutil.rmtree(entry)
+    for name in ("bin", "share"):
+        shutil.rmtree(content / name, ignore_errors=True)
+    for folder in [path for path in content.rglob("*") if path.is_dir() and path.name in ("tests", "__pycache__")]:
+        shutil.rmtree(folder, ignore_errors=True)
+    for pattern in ("*.pyi", "*.dist-info/RECORD", "*.dist-info/INSTALLER", "*.dist-info/direct_url.json"):
+        for path in list(content.rglob(pattern)):
+            path.unlink()
+
+
+def _write(archive: Path, content: Path, *, level: int) -> int:
+    unpacked = 0
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as packed:
+        for path in _files(content):
+            info = zipfile.ZipInfo(path.relative_to(content).as_posix(), _MOMENT)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o100644 << 16
+            data = path.read_bytes()
+            packed.writestr(info, data)
+            unpacked += len(data)
+    return unpacked
+
+
+def _files(content: Path) -> Iterator[Path]:
+    yield from sorted(path for path in content.rglob("*") if path.is_file())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m infra.packaging", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("build/packages"))
+    parser.add_argument("--installed", action="store_true", help="take what is installed here, for this interpreter")
+    parser.add_argument("--only", default="", help="only these packages, by comma")
+    asked = parser.parse_args()
+    target = Target.of_this_interpreter() if asked.installed else Target.of_lambda()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    wanted = [each for each in PACKAGES if not asked.only or each.name in asked.only.split(",")]
+    built = [build(package, target, asked.out, is_installed=asked.installed) for package in wanted]
+    (asked.out / "packages.json").write_text(json.dumps([asdict(each) for each in built], indent=1) + "\n")
+    for each in built:
+        print(f"{each.name:12}{each.zipped / 1e6:8.1f} MB zipped{each.unpacked / 1e6:8.1f} MB unpacked  {each.file}")
+    large = [each.name for each in built if each.unpacked > MOST_UNPACKED]
+    if large:
+        print(f"too large for Lambda ({MOST_UNPACKED / 1e6:.0f} MB unpacked): {', '.join(large)}", file=sys.stderr)
+    return 1 if large else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

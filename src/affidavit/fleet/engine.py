@@ -1,0 +1,29 @@
+"""A DuckDB of our own: in memory, without extensions from the internet."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from affidavit.errors import InputRefused
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@contextmanager
+def connect(*, threads: int | None = None) -> "Generator[duckdb.DuckDBPyConnection]":
+    try:
+        import duckdb
+    except ImportError as error:
+        raise InputRefused("fleet questions need DuckDB", hint="install affidavit[fleet]") from error
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    if threads is not None:
+        settings["threads"] = threads
+    connection = duckdb.connect(":memory:", config=settings)
+    try:
+        yield connection
+    finally:
+        connection.close()

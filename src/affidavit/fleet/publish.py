@@ -1,0 +1,29 @@
+"""Put an index among the fleet's tables. The same index always lands under the same keys, so twice does no harm."""
+
+from urllib.parse import quote
+
+from affidavit.fleet.parquet import parquet_of
+from affidavit.fleet.rows import finding_rows, node_row
+from affidavit.fleet.schema import FINDINGS, NODES, UNKNOWN_CLUSTER, FleetTable
+from affidavit.nodes.library import IndexMarker, Library
+
+PURPOSE = "fleet"
+
+
+def publish(library: Library, marker: IndexMarker) -> bool:
+    """Whether anything was written. The row of the node comes last: where it is, the findings are too."""
+    key = fleet_key(NODES, marker)
+    if library.objects.head(key) is not None:
+        return False
+    index = library.index(marker)
+    findings = finding_rows(marker, index)
+    if findings:
+        library.objects.put(fleet_key(FINDINGS, marker), parquet_of(FINDINGS, findings), purpose=PURPOSE)
+    library.objects.put(key, parquet_of(NODES, [node_row(marker, index)]), purpose=PURPOSE)
+    return True
+
+
+def fleet_key(table: FleetTable, marker: IndexMarker) -> str:
+    cluster = quote(marker.cluster or UNKNOWN_CLUSTER, safe="")
+    folder = f"{table.prefix}/cluster={cluster}/dt={marker.indexed_at:%Y-%m-%d}"
+    return f"{folder}/{marker.instance_id}_{marker.index_id}.parquet"
