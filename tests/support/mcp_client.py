@@ -52,6 +52,9 @@ class Talk:
     def resources(self) -> list[types.Resource]:
         return self.portal.call(self.client.list_resources).resources
 
+    def resource(self, uri: str) -> str:
+        return self.portal.call(self.client.read_resource, uri).contents[0].text
+
     def _call(self, tool: str, arguments: Mapping[str, object]) -> types.CallToolResult:
         return self.portal.call(self.client.call_tool, tool, dict(arguments))
 

@@ -31,6 +31,8 @@ _INDEXES_KEPT = 64
 _MANIFESTS_KEPT = 32
 _MARKERS_KEPT = 4096
 _LISTED = 10
+# What an index of version 1 is called when it is read: it had no identity.
+_NAMELESS = "v1"
 
 
 class Home(BaseModel):
@@ -184,9 +186,7 @@ class Library:
             raise EvidenceUnavailable(
                 str(error), hint="index the bundle again: collect the node, or ingest it"
             ) from error
-        # Version 1 had no identity; its content gives it one, so that a pin never finds another index.
-        is_nameless = index.index_id == "v1"
-        return replace(index, index_id=f"v1-{hashlib.sha256(text).hexdigest()[:24]}") if is_nameless else index
+        return _like_ours(index, text) if index.index_id == _NAMELESS else index
 
     def _read_manifest(self, key: str) -> Manifest:
         try:
@@ -206,3 +206,9 @@ class Library:
             f"no bundle of {instance_id} is indexed",
             hint="call collect for it and wait until status says completed; check the instance id",
         )
+
+
+def _like_ours(index: FindingsIndex, text: bytes) -> FindingsIndex:
+    """Its content names it, so that a pin never finds another index; its findings stand worst first, ids unchanged."""
+    findings = tuple(sorted(index.findings, key=lambda finding: finding.severity.rank))
+    return replace(index, index_id=f"v1-{hashlib.sha256(text).hexdigest()[:24]}", findings=findings)

@@ -13,6 +13,7 @@ from affidavit.errors import NotFound
 
 _NODE = r"(?P<instanceId>i-[0-9a-f]{8,17})"
 _JSON = "application/json"
+_PAGE = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,14 +25,15 @@ class _Address:
     description: str
 
 
+_BUNDLE = _Address(
+    template="affidavit://bundle/{instanceId}",
+    pattern=rf"affidavit://bundle/{_NODE}",
+    tool="list_bundle_files",
+    title="Bundle of a node",
+    description="The files of the node's newest bundle, and which of them were scanned.",
+)
 ADDRESSES = (
-    _Address(
-        template="affidavit://bundle/{instanceId}",
-        pattern=rf"affidavit://bundle/{_NODE}",
-        tool="list_bundle_files",
-        title="Bundle of a node",
-        description="The files of the node's newest bundle, and which of them were scanned.",
-    ),
+    _BUNDLE,
     _Address(
         template="affidavit://finding/{instanceId}/{index_id}/{finding_id}",
         pattern=rf"affidavit://finding/{_NODE}/(?P<index_id>[\w-]{{1,64}})/(?P<finding_id>F-\d{{3,}})",
@@ -61,6 +63,27 @@ def templates(calls: Calls) -> list[types.ResourceTemplate]:
         for address in ADDRESSES
         if address.tool in calls.tools
     ]
+
+
+def list_bundles(calls: Calls, after: str | None) -> types.ListResourcesResult:
+    """A page of the nodes that have a bundle; `after` is the cursor, the last id of the page before."""
+    if _BUNDLE.tool not in calls.tools:
+        return types.ListResourcesResult(resources=[])
+    rest = [node for node in calls.services.nodes() if node > (after or "")]
+    shown = rest[:_PAGE]
+    return types.ListResourcesResult(
+        resources=[_bundle(node) for node in shown], next_cursor=shown[-1] if len(rest) > _PAGE else None
+    )
+
+
+def _bundle(node: str) -> types.Resource:
+    return types.Resource(
+        uri=_BUNDLE.template.replace("{instanceId}", node),
+        name=node,
+        title=f"Bundle of {node}",
+        description=_BUNDLE.description,
+        mime_type=_JSON,
+    )
 
 
 def read_resource(uri: str, calls: Calls) -> types.ReadResourceResult:

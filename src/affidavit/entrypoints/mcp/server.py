@@ -13,7 +13,7 @@ from affidavit import __version__
 from affidavit.entrypoints.mcp.callers import caller_of
 from affidavit.entrypoints.mcp.calls import Calls
 from affidavit.entrypoints.mcp.prompts import PROMPTS, get_prompt
-from affidavit.entrypoints.mcp.resources import read_resource, templates
+from affidavit.entrypoints.mcp.resources import list_bundles, read_resource, templates
 from affidavit.entrypoints.mcp.results import tool_result
 from affidavit.entrypoints.mcp.schemas import input_schema, output_schema
 from affidavit.entrypoints.mcp.task_protocol import TaskProtocol
@@ -89,9 +89,9 @@ class _Handlers:
         return await anyio.to_thread.run_sync(call)
 
     async def list_resources(
-        self, _ctx: Context, _params: types.PaginatedRequestParams | None
+        self, _ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=[])
+        return await anyio.to_thread.run_sync(list_bundles, self._calls, params.cursor if params is not None else None)
 
     async def list_templates(
         self, _ctx: Context, _params: types.PaginatedRequestParams | None

@@ -49,6 +49,12 @@ class Services:
             case Toolset.LAMBDA:
                 return tool.function()(self._workloads(), request)
 
+    def nodes(self) -> list[str]:
+        """Those that have a bundle."""
+        from affidavit.nodes.membership import every_node
+
+        return every_node(self.shelves().ready().state)
+
     def _desk(self) -> Desk:
         if self.desk is None:
             raise InputRefused("this server cannot collect", hint="it needs LOGS_BUCKET and ENABLE_COLLECTION=true")
