@@ -1,4 +1,4 @@
-"""Templates, made once a run: the first test that asks makes them, whichever worker it is in."""
+"""Templates and packages, made once a run: the first test that asks makes them, whichever worker it is in."""
 
 import fcntl
 import json
@@ -15,13 +15,13 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _synthesized(tmp_path_factory, "assembly")
+    return _once(tmp_path_factory, "assembly", "infra")
 
 
 @pytest.fixture(scope="session")
 def closed_assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With the indexer in a VPC."""
-    return _synthesized(tmp_path_factory, "closed", "--vpc")
+    return _once(tmp_path_factory, "closed", "infra", "--vpc")
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +34,7 @@ def read_templates(folder: Path) -> dict[str, Template]:
     return {file.name.partition(".")[0]: Template(json.loads(file.read_text())) for file in files}
 
 
-def _synthesized(factory: pytest.TempPathFactory, name: str, *options: str) -> Path:
+def _once(factory: pytest.TempPathFactory, name: str, module: str, *options: str) -> Path:
     base = factory.getbasetemp()
     # Workers have a folder each below the run's own.
     shared = base.parent if base.name.startswith("popen-") else base
@@ -42,8 +42,14 @@ def _synthesized(factory: pytest.TempPathFactory, name: str, *options: str) -> P
         fcntl.flock(lock, fcntl.LOCK_EX)
         done, out = shared / f"{name}.done", shared / name
         if not done.exists():
-            command = [sys.executable, "-m", "infra", "--out", str(out), *options]
+            command = [sys.executable, "-m", module, "--out", str(out), *options]
             made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
             assert made.returncode == 0, made.stderr
             done.touch()
     return out
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For this interpreter, which is what the emulator runs functions in."""
+    return _once(tmp_path_factory, "packages", "infra.packaging", "--installed")

@@ -1,0 +1,161 @@
+"""The templates, deployed into an emulator that checks IAM, with the real packages.
+
+Two things differ from AWS, and only these: the emulator speaks plain HTTP, so statements that refuse it are taken out;
+and names such as *.lambda-url.*.on.aws lead nowhere, so a relay hands requests to the MCP server's function.
+"""
+
+import base64
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.deployment import Deployment, Wanted
+from affidavit.sandbox.account import EnforcingEmulator
+from affidavit.sandbox.gateway import Answer, Gateway, Request
+from affidavit.sandbox.resources import ACCESS_KEY, Account
+
+REGION = "ca-central-1"
+KEY_PARAMETER = "/incident-response/mcp-api-key"
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployed:
+    account: Account
+    outputs: dict[str, str]
+    deployment: Deployment
+    said: list[str]
+
+    @property
+    def bucket(self) -> str:
+        return f"affidavit-logs-000000000000-{REGION}"
+
+    def client(self, service: str) -> Any:
+        return self.account.client(service)
+
+    def queue(self, name: str) -> str:
+        return self.client("sqs").get_queue_url(QueueName=name)["QueueUrl"]
+
+    def keys(self, prefix: str) -> list[str]:
+        pages = self.client("s3").get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
+        return [entry["Key"] for page in pages for entry in page.get("Contents", ())]
+
+    def log_of(self, function: str) -> str:
+        events = self.client("logs").filter_log_events(logGroupName=f"/aws/lambda/{function}")["events"]
+        return "\n".join(event["message"] for event in events)
+
+
+def environment_of(url: str) -> dict[str, str]:
+    return {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": ACCESS_KEY,
+        "AWS_SESSION_TOKEN": "",
+        "AWS_CONFIG_FILE": "/dev/null",
+        "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+    }
+
+
+@contextmanager
+def deployed(folder: Path, templates: Path, packages: Path) -> Iterator[Deployed]:
+    """Needs `environment_of` the emulator, which is entered by the caller."""
+    emulator = EnforcingEmulator(folder / "emulator", region=REGION)
+    emulator.start()
+    account = Account(url=emulator.url, region=REGION)
+    relay = Gateway(emulator.url, [_function_url(account)])
+    relay.start()
+    try:
+        with _pointed(environment_of(emulator.url)):
+            said: list[str] = []
+            wanted = Wanted(
+                templates=_over_http(templates, folder / "templates"),
+                packages=packages,
+                parameters={"ChatProvider": "offline", "McpServerUrl": f"{relay.url}/mcp"},
+                extras=frozenset({"demo"}),
+            )
+            deployment = Deployment(AwsClients(REGION), wanted, said.append)
+            outputs = deployment.apply(key_parameter=KEY_PARAMETER)
+            yield Deployed(account=account, outputs=outputs, deployment=deployment, said=said)
+    finally:
+        relay.stop()
+        emulator.stop()
+
+
+@contextmanager
+def _pointed(environment: dict[str, str]) -> Iterator[None]:
+    import pytest
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("AWS_PROFILE", raising=False)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        yield
+
+
+def _over_http(templates: Path, folder: Path) -> Path:
+    folder.mkdir()
+    for file in templates.glob("*.template.json"):
+        template = json.loads(file.read_text())
+        kept = {name: _without_refusals(each) for name, each in template["Resources"].items()}
+        template["Resources"] = {name: each for name, each in kept.items() if each is not None}
+        (folder / file.name).write_text(json.dumps(template))
+    return folder
+
+
+def _without_refusals(resource: dict[str, Any]) -> dict[str, Any] | None:
+    document = resource.get("Properties", {}).get("PolicyDocument")
+    if document is None:
+        return resource
+    kept = [each for each in document["Statement"] if not _refuses_http(each)]
+    document["Statement"] = kept
+    return resource if kept else None
+
+
+def _refuses_http(statement: dict[str, Any]) -> bool:
+    conditions = json.dumps(statement.get("Condition", {}))
+    return statement["Effect"] == "Deny" and ("aws:SecureTransport" in conditions or "s3:TlsVersion" in conditions)
+
+
+def _function_url(account: Account) -> Callable[[Request], Answer | None]:
+    """What Lambda makes of a request to a function URL."""
+
+    def answer(request: Request) -> Answer | None:
+        if not request.path.startswith(("/mcp", "/health")):
+            return None
+        event = {
+            "version": "2.0",
+            "rawPath": request.path,
+            "rawQueryString": "",
+            "headers": dict(request.headers),
+            "requestContext": {
+                "domainName": request.headers["host"],
+                "http": {"method": request.method, "path": request.path, "sourceIp": "127.0.0.1"},
+            },
+            "body": base64.b64encode(request.body).decode(),
+            "isBase64Encoded": True,
+        }
+        answered = account.client("lambda").invoke(FunctionName="affidavit-mcp", Payload=json.dumps(event))
+        body = json.loads(answered["Payload"].read())
+        if "statusCode" not in body:
+            return Answer(status=502, body=json.dumps(body).encode())
+        return Answer(status=body["statusCode"], body=base64.b64decode(body["body"]), headers=body["headers"])
+
+    return answer
+
+
+def eventually(ask: Callable[[], Found], *, seconds: float = 120) -> Found:
+    """The first answer that is true. Its last one, when time is up: the assertion then says what was there."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = ask()
+        if found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.2)

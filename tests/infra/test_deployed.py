@@ -1,0 +1,116 @@
+"""The deployment as a stranger would have it: templates, packages, and an account that checks every permission."""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from affidavit.adapters.aws.chaos import AwsFaultTarget
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.chaos.choices import RevokeTarget
+from affidavit.chaos.plans import plan_revoke
+from affidavit.sandbox.archives import archive_of
+from affidavit.sandbox.fleet import FleetNode
+from tests.infra.deployed import REGION, Deployed, deployed, eventually
+
+OOM = FleetNode(instance_id="i-0de0a0ed000000a1", faults=("oom",))
+
+
+@pytest.fixture(scope="module")
+def aws(tmp_path_factory: pytest.TempPathFactory, assembly: Path, packages: Path) -> Iterator[Deployed]:
+    with deployed(tmp_path_factory.mktemp("deployed"), assembly, packages) as running:
+        yield running
+
+
+def upload(aws: Deployed, key: str, data: bytes) -> None:
+    aws.client("s3").put_object(Bucket=aws.bucket, Key=key, Body=data)
+
+
+def archive_key(node: FleetNode) -> str:
+    return f"eks_{node.instance_id}/{node.instance_id}_eks-log-collector.tar.gz"
+
+
+def test_an_uploaded_bundle_becomes_an_index_and_rows_of_the_fleet(aws: Deployed) -> None:
+    upload(aws, archive_key(OOM), archive_of(OOM))
+    marked = eventually(lambda: aws.keys(f"eks_{OOM.instance_id}/metadata/indexes/"))
+    assert len(marked) == 1, aws.log_of("affidavit-indexer")
+    index = json.loads(
+        aws.client("s3").get_object(Bucket=aws.bucket, Key=f"eks_{OOM.instance_id}/findings_index.json")["Body"].read()
+    )
+    assert "critical" in {finding["severity"] for finding in index["findings"]}
+    assert eventually(lambda: [key for key in aws.keys("fleet/nodes/") if OOM.instance_id in key])
+
+
+def test_a_poison_archive_lies_among_the_dead_letters_with_its_reason(aws: Deployed) -> None:
+    key = "eks_i-0bad0bad0bad0bad0/i-0bad0bad0bad0bad0_eks-log-collector.tar.gz"
+    upload(aws, key, b"this is no archive at all")
+    queue = aws.queue("affidavit-uploads-dead")
+
+    def dead() -> list[dict[str, str]]:
+        received = aws.client("sqs").receive_message(QueueUrl=queue, MessageAttributeNames=["All"], WaitTimeSeconds=1)
+        said = [each["MessageAttributes"] for each in received.get("Messages", ())]
+        return [{name: value["StringValue"] for name, value in each.items()} for each in said]
+
+    (letter,) = eventually(dead)
+    assert letter["source"] == key
+    assert letter["kind"] == "InputRefused"
+    assert letter["reason"]
+    assert letter["hint"]
+
+
+def test_the_mcp_server_asks_for_its_key_and_answers_from_the_index(aws: Deployed) -> None:
+    upload(aws, archive_key(OOM), archive_of(OOM))
+    assert eventually(lambda: aws.keys(f"eks_{OOM.instance_id}/metadata/indexes/"))
+    url = _server_url(aws)
+    assert json.loads(urllib.request.urlopen(url.replace("/mcp", "/health")).read())["status"] == "ok"
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        _ask(url, "", "errors", {"instanceId": OOM.instance_id})
+    assert refused.value.code == 401
+    key = aws.client("ssm").get_parameter(Name="/incident-response/mcp-api-key", WithDecryption=True)
+    answer = _ask(url, key["Parameter"]["Value"], "errors", {"instanceId": OOM.instance_id, "severity": "critical"})
+    assert answer["isError"] is False, answer
+    assert answer["structuredContent"]["findings"]
+
+
+def _server_url(aws: Deployed) -> str:
+    found = aws.client("lambda").get_function_configuration(FunctionName="affidavit-supervisor")
+    return found["Environment"]["Variables"]["MCP_SERVER_URL"]
+
+
+def _ask(url: str, key: str, tool: str, arguments: dict[str, object]) -> dict[str, object]:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2025-11-25",
+        "Authorization": f"Bearer {key}",
+    }
+    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(call).encode(), headers), timeout=60) as said:
+        return json.load(said)["result"]
+
+
+def test_a_function_that_lost_a_permission_is_diagnosed_from_its_own_alert(aws: Deployed) -> None:
+    target = AwsFaultTarget(AwsClients(REGION))
+    for change in plan_revoke(target, "affidavit-data-processor", RevokeTarget.S3):
+        change.make(target)
+    failed = aws.client("lambda").invoke(FunctionName="affidavit-data-processor", Payload=b"{}")
+    assert failed["FunctionError"]
+    dynamodb = aws.client("dynamodb")
+
+    def diagnosed() -> list[dict[str, dict[str, str]]]:
+        items = dynamodb.scan(TableName="incident-state")["Items"]
+        return [item for item in items if item.get("status", {}).get("S") in ("DIAGNOSED", "FAILED", "ERROR")]
+
+    (state,) = eventually(diagnosed)
+    assert state["status"]["S"] == "DIAGNOSED", (state, aws.log_of("affidavit-supervisor")[-3000:])
+    contexts = dynamodb.scan(TableName="incident-context")["Items"]
+    assert "permission_loss" in json.dumps(contexts)
+
+
+def test_a_second_apply_changes_nothing(aws: Deployed) -> None:
+    before = len(aws.said)
+    aws.deployment.apply(key_parameter="/incident-response/mcp-api-key")
+    assert {line.partition(": ")[2] for line in aws.said[before:]} == {"nothing to change"}
