@@ -329,6 +329,25 @@ def test_files_are_listed_with_their_keys_and_a_link_leads_to_one(library: Libra
         ArtifactRequest(log_key="x", expiration_minutes=16)
 
 
+def test_a_file_that_could_not_be_scanned_is_not_called_scanned_however_many_there_are(tmp_path: Path) -> None:
+    """The index lists twenty of what it skipped: a log that is not text is the twenty-first."""
+    library = a_library(tmp_path)
+    broken = {f"var_log/x{n}.log.gz": b"\x1f\x8bgarbage" for n in range(20)}
+    shelve(library, tmp_path / "in", {**broken, LOG: b"KAPUT\n", "var_log/core.log": b"\0\1\2" * 3000})
+    answer = list_bundle_files(library, ListBundleFilesRequest(instance_id=INSTANCE))
+    scanned = {file.path: file.scanned for file in answer.files}
+    assert answer.coverage_report.skipped_total == 21 and answer.coverage_report.files_scanned == 1
+    assert scanned["var_log/x3.log.gz"] is False
+    assert scanned["var_log/core.log"] is None and scanned[LOG] is None
+
+
+def test_a_file_that_was_scanned_is_called_so_when_every_other_is_accounted_for(tmp_path: Path) -> None:
+    library = a_library(tmp_path)
+    shelve(library, tmp_path / "in", {LOG: b"KAPUT\n", "var_log/core.log": b"\0\1\2" * 3000})
+    answer = list_bundle_files(library, ListBundleFilesRequest(instance_id=INSTANCE))
+    assert {file.path: file.scanned for file in answer.files} == {LOG: True, "var_log/core.log": False}
+
+
 def test_a_key_of_the_known_layout_finds_the_file_of_a_bundle_that_lies_elsewhere(
     library: Library, tmp_path: Path
 ) -> None:

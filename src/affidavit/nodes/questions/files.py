@@ -1,10 +1,11 @@
 """`list_bundle_files`: every file of a bundle, and whether the index looked at it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from affidavit.bundle.layout import Kind, role_of
 from affidavit.bundle.manifest import FileStatus, FileType, Manifest, ManifestFile
-from affidavit.evidence.coverage import SkippedFile, SkipReason
+from affidavit.evidence.coverage import Coverage, SkipReason
 from affidavit.nodes.answers.files import MOST_FILES, BundleFile, ListBundleFilesAnswer, ListBundleFilesRequest
 from affidavit.nodes.answers.wire import CoverageReport, cut
 from affidavit.nodes.keys import EXTRACTED
@@ -23,13 +24,13 @@ def list_bundle_files(library: Library, request: ListBundleFilesRequest) -> List
     files = manifest.expected_files if manifest is not None else stored_files(library, shelf.marker)
     asked = [file for file in files if file.relative_path.startswith(request.under)]
     shown = asked[request.offset : request.offset + MOST_FILES]
-    skipped = {skipped.file: skipped for skipped in shelf.index.coverage.skipped_files}
+    judge = _Scanned.of(files, shelf.index.coverage, is_manifest=manifest is not None)
     left = len(asked) - request.offset - len(shown)
     info = cut(len(asked), len(shown), f"ask again with offset {request.offset + len(shown)}") if left > 0 else None
     return ListBundleFilesAnswer(
         index_id=shelf.index.index_id,
         manifest_version=manifest.version if manifest is not None else None,
-        files=[_listed(file, skipped, is_known=manifest is not None) for file in shown],
+        files=[_listed(file, judge) for file in shown],
         total_files=len(asked),
         total_size_bytes=sum(file.size_bytes for file in asked),
         coverage_report=CoverageReport.of(shelf.index.coverage),
@@ -65,18 +66,37 @@ def _type_of(path: str) -> FileType:
     return kinds.get(role_of(path).kind, FileType.LOG)
 
 
-def _listed(file: ManifestFile, skipped: dict[str, SkippedFile], *, is_known: bool) -> BundleFile:
-    """The index lists only some of what it skipped; for the rest the kind of file tells."""
-    skip = skipped[file.relative_path].reason if file.relative_path in skipped else _NOT_SCANNED.get(file.file_type)
-    if file.status is not FileStatus.EXTRACTED:
-        skip = skip or SkipReason.UNREADABLE
+@dataclass(frozen=True, kw_only=True)
+class _Scanned:
+    """Which files the index looked at. It lists only some of those it skipped; of others the kind of file tells."""
+
+    skipped: Mapping[str, SkipReason]
+    is_all: bool
+    """Every file that was skipped is known to be: any other was scanned."""
+
+    @classmethod
+    def of(cls, files: Sequence[ManifestFile], coverage: Coverage, *, is_manifest: bool) -> "_Scanned":
+        listed = {skip.file: skip.reason for skip in coverage.skipped_files}
+        found = {file.relative_path: reason for file in files if (reason := _reason(file, listed)) is not None}
+        return cls(skipped=found, is_all=is_manifest and len({**found, **listed}) >= coverage.skipped_total)
+
+    def look(self, path: str) -> bool | None:
+        return False if path in self.skipped else (True if self.is_all else None)
+
+
+def _reason(file: ManifestFile, listed: Mapping[str, SkipReason]) -> SkipReason | None:
+    found = listed.get(file.relative_path) or _NOT_SCANNED.get(file.file_type)
+    return found or (SkipReason.UNREADABLE if file.status is not FileStatus.EXTRACTED else None)
+
+
+def _listed(file: ManifestFile, judge: _Scanned) -> BundleFile:
     return BundleFile(
         path=file.relative_path,
         key=file.key,
         size_bytes=file.size_bytes,
         type=file.file_type,
         status=file.status,
-        scanned=skip is None if is_known else None,
+        scanned=judge.look(file.relative_path),
         reason=file.reason,
-        skip_reason=skip,
+        skip_reason=judge.skipped.get(file.relative_path),
     )
