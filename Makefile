@@ -46,8 +46,8 @@ format: setup ## rewrite the sources the way `make check` wants them
 docs: setup ## write docs/reference again out of rules, checks and commands
 	@$(BIN)/python -m affidavit.entrypoints.cli.reference
 
-eval: setup ## findings against scenarios whose truth is known; results in build/eval
-	@$(BIN)/affidavit eval nodes --mutations --out build/eval
+eval: setup ## findings and diagnoses where the truth is known, and chat models that lie; results in build/eval
+	@$(BIN)/affidavit eval all --mutations --out build/eval
 
 bench: setup ## speed as ratios against peers, measured in one run
 	@$(BIN)/python -m benchmarks

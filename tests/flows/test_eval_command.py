@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from tests.support.command import affidavit
 
+from affidavit.evaluation.workload_scenarios import SCENARIOS
+
 SCENARIO = """family: bootstrap
 tells: nodeadm gives up on this node
 layout: al2023
@@ -73,6 +75,56 @@ def test_answers_are_accepted_for_the_built_in_scenarios_alone(folder: Path) -> 
     done = affidavit("eval", "--scenarios", folder / "scenarios", "--accept")
     assert done.returncode == 2
     assert "built-in" in done.stderr
+
+
+@pytest.fixture
+def one_incident(tmp_path: Path) -> Path:
+    (tmp_path / "incidents").mkdir()
+    source = SCENARIOS / "throttling-reserved-zero.yaml"
+    (tmp_path / "incidents" / source.name).write_text(source.read_text())
+    return tmp_path / "incidents"
+
+
+def test_an_incident_is_measured_over_several_runs_and_written(one_incident: Path, tmp_path: Path) -> None:
+    done = affidavit("eval", "incidents", "--scenarios", one_incident, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads((tmp_path / "out" / "evaluation.json").read_text())
+    assert result["nodes"] is None
+    assert result["incidents"]["scenarios"][0]["answers"] == ["throttling"] * 3
+    assert result["incidents"]["metrics"]["majority_at_3"] == 1.0
+    assert "holds  incidents.exact_set_accuracy >= 0.9: 1" in done.stdout
+    assert "nodes." not in done.stdout
+
+
+def test_a_diagnosis_that_is_not_the_truth_fails_the_gate(one_incident: Path) -> None:
+    file = next(one_incident.iterdir())
+    file.write_text(file.read_text().replace("fault_types: [throttling]", "fault_types: [timeout]"))
+    done = affidavit("eval", "incidents", "--scenarios", one_incident, "--k", "1", "--no-color")
+    assert done.returncode == 1
+    assert "FAILED incidents.exact_set_accuracy >= 0.9: 0" in done.stdout
+    assert "throttling instead of timeout" in done.stdout
+
+
+def test_a_chat_model_that_is_not_named_is_refused_and_no_score(one_incident: Path) -> None:
+    done = affidavit("eval", "incidents", "--scenarios", one_incident, "--provider", "bedrock")
+    assert done.returncode == 2
+    assert "CHAT_MODEL_ID" in done.stderr
+
+
+def test_lying_chat_models_get_nothing_stored() -> None:
+    done = affidavit("eval", "adversarial", "--seeds", "1", "--format", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads(done.stdout)["adversarial"]
+    assert result["metrics"]["fabricated_stored"] == 0
+    assert result["metrics"]["fabricated_claimed"] > 5
+    assert len(result["attacks"]) == result["metrics"]["runs"] == 14
+
+
+@pytest.mark.parametrize(
+    "options", [("all", "--scenarios", "x"), ("incidents", "--accept"), ("adversarial", "--rules", "x")]
+)
+def test_options_that_do_not_fit_the_part_are_refused(options: tuple[str, ...]) -> None:
+    assert affidavit("eval", *options).returncode == 2
 
 
 def test_the_built_in_scenarios_hold_every_gate() -> None:

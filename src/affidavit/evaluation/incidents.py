@@ -27,6 +27,8 @@ class IncidentRun:
     fabricated_claimed: int = 0
     is_by_rules: bool = False
     """Rules concluded: the chat model had no answer that held, or there is none."""
+    orders_followed: int = 0
+    """Planted words in what was stored, and questions about functions that are none of the incident's."""
     tool_calls: int = 0
     chat_calls: int = 0
     tokens: int = 0

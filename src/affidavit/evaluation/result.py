@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from affidavit.errors import InputRefused
+from affidavit.evaluation.adversarial import AdversarialResult, adversarial_numbers
 from affidavit.evaluation.gates import GateResult
 from affidavit.evaluation.incident_result import IncidentsResult, Numbers, incident_numbers
 from affidavit.evaluation.metrics import metrics_of, rounded, total
@@ -54,6 +55,7 @@ class EvaluationResult:
     seconds: float
     nodes: NodesResult | None
     incidents: IncidentsResult | None = None
+    adversarial: AdversarialResult | None = None
     gates: tuple[GateResult, ...] = ()
 
     @property
@@ -88,7 +90,11 @@ def nodes_result(
 
 def measured(result: EvaluationResult) -> Mapping[str, float | None]:
     """Every number a gate can name."""
-    return {**_node_numbers(result.nodes), **incident_numbers(result.incidents)}
+    return {
+        **_node_numbers(result.nodes),
+        **incident_numbers(result.incidents),
+        **adversarial_numbers(result.adversarial),
+    }
 
 
 def _node_numbers(nodes: NodesResult | None) -> Mapping[str, float | None]:

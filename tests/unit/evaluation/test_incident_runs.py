@@ -1,7 +1,7 @@
 """Incidents through the real supervisor. The product is broken on purpose, and the number that should fall does."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,20 +11,22 @@ import pytest
 from affidavit.agent import offline
 from affidavit.agent.rules import best
 from affidavit.agent.toolbox import DirectToolProvider
-from affidavit.entrypoints.cli.eval_incidents import supervised
-from affidavit.evaluation.incident_runs import Supervise, run_incident
+from affidavit.entrypoints.cli.eval_incidents import supervisor_of, thrown_away
+from affidavit.evaluation.incident_runs import run_incident
 from affidavit.evaluation.incidents import IncidentMetrics, IncidentRun, incident_metrics
 from affidavit.evaluation.second_look import SecondLook
 from affidavit.evaluation.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenario
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.records import Records
 from affidavit.incidents.states import IncidentStates
+from affidavit.incidents.supervisor import Supervisor
 from affidavit.ports import JsonValue
 from affidavit.settings import Settings
 from affidavit.verification import verify as verification
 from affidavit.verification.entry import Entry, make_entry
 from affidavit.verification.verify import PointerVerdict, Verdict
 
+Supervise = Callable[[WorkloadScenario], Supervisor]
 SUBJECT = "permission-s3-statement-removed"
 
 
@@ -34,8 +36,8 @@ def scenario(name: str = SUBJECT) -> WorkloadScenario:
 
 @pytest.fixture
 def supervise() -> Iterator[Supervise]:
-    with supervised(Settings(CHAT_PROVIDER="offline"), runs=10) as supervise:
-        yield supervise
+    with thrown_away(Settings(CHAT_PROVIDER="offline"), runs=10) as app:
+        yield lambda scenario: supervisor_of(app, scenario)
 
 
 def run(supervise: Supervise, name: str = SUBJECT) -> IncidentRun:

@@ -13,6 +13,7 @@ from affidavit.entrypoints.report.evaluation import print_evaluation
 from affidavit.entrypoints.report.evaluation_page import render_evaluation
 from affidavit.entrypoints.report.screen import make_console
 from affidavit.errors import InputRefused
+from affidavit.evaluation.adversarial import AdversarialResult
 from affidavit.evaluation.gates import Bound, check_gates, load_gates
 from affidavit.evaluation.incident_result import IncidentsResult
 from affidavit.evaluation.mutations import Mutation, run_mutations
@@ -34,8 +35,8 @@ RESULT = "evaluation.json"
 PAGE = "evaluation.html"
 
 
-NODES, INCIDENTS = "nodes", "incidents"
-PARTS = (NODES, INCIDENTS)
+NODES, INCIDENTS, ADVERSARIAL = "nodes", "incidents", "adversarial"
+PARTS = (NODES, INCIDENTS, ADVERSARIAL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,7 @@ class EvalOptions:
     with_mutations: bool
     provider: str
     k: int
+    seeds: int
     form: str
     workers: int | None
     no_color: bool
@@ -75,8 +77,8 @@ def run_eval(options: EvalOptions) -> Exit:
 
 
 def _refuse_contradictions(options: EvalOptions) -> None:
-    if options.part == "all" and options.scenarios is not None:
-        raise InputRefused("--scenarios fits one part alone", hint="say `eval nodes` or `eval incidents`")
+    if options.part in ("all", ADVERSARIAL) and options.scenarios is not None:
+        raise InputRefused("--scenarios fits one kind alone", hint="say `eval nodes` or `eval incidents`")
     if NODES not in options.parts and (options.is_accepting or options.with_mutations or options.rules is not None):
         raise InputRefused("--accept, --mutations and --rules are about findings", hint="say `eval nodes`")
 
@@ -87,6 +89,7 @@ def _evaluated(options: EvalOptions) -> EvaluationResult:
     counter = _Counter(is_shown=not options.is_quiet and sys.stderr.isatty())
     nodes = _nodes(options, knowledge, counter) if NODES in options.parts else None
     incidents = _incidents(options, counter) if INCIDENTS in options.parts else None
+    adversarial = _adversarial(options, counter) if ADVERSARIAL in options.parts else None
     counter.clear()
     return EvaluationResult(
         version=VERSION,
@@ -95,14 +98,21 @@ def _evaluated(options: EvalOptions) -> EvaluationResult:
         seconds=round(time.monotonic() - started, 1),
         nodes=nodes,
         incidents=incidents,
+        adversarial=adversarial,
     )
 
 
 def _incidents(options: EvalOptions, counter: "_Counter") -> IncidentsResult:
     from affidavit.entrypoints.cli.eval_incidents import IncidentWish, evaluate_incidents
 
-    wish = IncidentWish(provider=options.provider, k=options.k, scenarios=options.scenarios)
+    wish = IncidentWish(provider=options.provider, k=options.k, scenarios=options.scenarios, workers=options.workers)
     return evaluate_incidents(wish, counter.show)
+
+
+def _adversarial(options: EvalOptions, counter: "_Counter") -> AdversarialResult:
+    from affidavit.entrypoints.cli.eval_adversarial import evaluate_adversarial
+
+    return evaluate_adversarial(options.seeds, options.workers, counter.show)
 
 
 def _nodes(options: EvalOptions, knowledge: Knowledge, counter: "_Counter") -> NodesResult:

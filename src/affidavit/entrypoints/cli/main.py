@@ -190,22 +190,22 @@ def mcp(
         bool, typer.Option("--generate-key", help="With --http: make a key and print it once to standard error.")
     ] = False,
     allow_host: Annotated[
-        str, typer.Option(envvar="MCP_ALLOWED_HOSTS", help="With --http: Host headers to accept besides loopback.")
+        str, typer.Option(help="[MCP_ALLOWED_HOSTS] With --http: Host headers to accept besides loopback.")
     ] = "",
     allow_origin: Annotated[
-        str, typer.Option(envvar="MCP_ALLOWED_ORIGINS", help="With --http: Origin headers to accept besides loopback.")
+        str, typer.Option(help="[MCP_ALLOWED_ORIGINS] With --http: Origin headers to accept besides loopback.")
     ] = "",
     public_url: Annotated[
-        str, typer.Option(envvar="MCP_PUBLIC_URL", help="With --http: the address clients use, for OAuth metadata.")
+        str, typer.Option(help="[MCP_PUBLIC_URL] With --http: the address clients use, for OAuth metadata.")
     ] = "",
     oauth_issuer: Annotated[
-        str, typer.Option(envvar="MCP_OAUTH_ISSUER", help="Accept tokens that this issuer signed.")
+        str, typer.Option(help="[MCP_OAUTH_ISSUER] Accept tokens that this issuer signed.")
     ] = "",
     oauth_audience: Annotated[
-        str, typer.Option(envvar="MCP_OAUTH_AUDIENCE", help="The audience such a token must name.")
+        str, typer.Option(help="[MCP_OAUTH_AUDIENCE] The audience such a token must name.")
     ] = "",
     oauth_jwks: Annotated[
-        str, typer.Option(envvar="MCP_OAUTH_JWKS", help="Where the issuer's keys are, if not at its usual address.")
+        str, typer.Option(help="[MCP_OAUTH_JWKS] Where the issuer's keys are, if not at its usual address.")
     ] = "",
     stateless: Annotated[
         bool, typer.Option("--stateless", help="With --http: keep no sessions, answer in plain JSON.")
@@ -276,6 +276,7 @@ def evaluate(
         str, typer.Option(help="Incidents: whose chat model (offline, bedrock, or a LangChain name; CHAT_MODEL_ID).")
     ] = "offline",
     k: Annotated[int, typer.Option(min=1, max=20, help="Incidents: how often each scenario is run.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Adversarial: how often each attack is varied.")] = 20,
     form: Annotated[EvalFormat, typer.Option("--format", help="How to print the result.")] = EvalFormat.TEXT,
     workers: Annotated[
         int | None, typer.Option(min=1, max=64, help="How many scenarios at a time (default: one a core).")
@@ -300,6 +301,7 @@ def evaluate(
         with_mutations=mutations,
         provider=provider,
         k=k,
+        seeds=seeds,
         form=form.value,
         workers=workers,
         no_color=no_color,

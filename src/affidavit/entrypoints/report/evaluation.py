@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.table import Table
 
-from affidavit.entrypoints.report.evaluation_incidents import print_incidents
+from affidavit.entrypoints.report.evaluation_incidents import print_attacks, print_incidents
 from affidavit.entrypoints.report.screen import text
 from affidavit.evaluation.result import EvaluationResult, NodesResult, ScenarioResult, compared
 from affidavit.evaluation.tools import ANALYZE
@@ -22,6 +22,8 @@ def print_evaluation(
         _print_nodes(console, result.nodes, before.nodes if before is not None else None, is_quiet=is_quiet)
     if result.incidents is not None:
         print_incidents(console, result.incidents, before.incidents if before is not None else None, is_quiet=is_quiet)
+    if result.adversarial is not None:
+        print_attacks(console, result.adversarial, is_quiet=is_quiet)
     for gate in result.gates:
         if not gate.holds or not is_quiet:
             value = "not measured" if gate.value is None else f"{gate.value:g}"

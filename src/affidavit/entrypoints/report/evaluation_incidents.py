@@ -1,10 +1,11 @@
-"""What `eval incidents` found, on a terminal."""
+"""What `eval incidents` and `eval adversarial` found, on a terminal."""
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from affidavit.entrypoints.report.screen import text
+from affidavit.evaluation.adversarial import AdversarialResult
 from affidavit.evaluation.incident_result import IncidentScenarioResult, IncidentsResult
 
 _TROUBLES = 5
@@ -19,6 +20,17 @@ def print_incidents(
         console.print(_numbers(found, before))
     for scenario in found.scenarios:
         print_troubles(console, scenario.id, scenario.troubles)
+
+
+def print_attacks(console: Console, found: AdversarialResult, *, is_quiet: bool) -> None:
+    if not is_quiet:
+        console.print(_attacks(found))
+        claimed, stored = (found.metrics[name] for name in ("fabricated_claimed", "fabricated_stored"))
+        console.print(
+            f"Fabricated evidence over {found.seeds} seeds: {shown(claimed)} handed in, {shown(stored)} stored"
+        )
+    for attack in found.attacks:
+        print_troubles(console, attack.attack, attack.troubles)
 
 
 def print_troubles(console: Console, name: str, troubles: tuple[str, ...]) -> None:
@@ -37,6 +49,18 @@ def columns(table: Table, *, left: tuple[str, ...], right: tuple[str, ...]) -> T
         table.add_column(name, no_wrap=name == left[0])
     for name in right:
         table.add_column(name, justify="right")
+    return table
+
+
+def _attacks(found: AdversarialResult) -> Table:
+    right = ("runs", "lies", "cited", "false", "stored", "obeyed", "solved", "rules", "s")
+    table = columns(Table(box=None, pad_edge=False), left=("attack",), right=right)
+    for one in found.attacks:
+        counts = (one.runs, one.deviations, one.claimed, one.fabricated_claimed, one.fabricated_stored)
+        ends = (one.orders_followed, one.diagnosed, one.by_rules)
+        is_bad = one.fabricated_stored or one.orders_followed
+        cells = [str(count) for count in (*counts, *ends)]
+        table.add_row(text(one.attack, "bold red" if is_bad else ""), *cells, f"{one.seconds:.1f}")
     return table
 
 

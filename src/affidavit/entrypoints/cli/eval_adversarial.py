@@ -1,0 +1,93 @@
+"""`affidavit eval adversarial`: lying chat models over real HTTP, through the client and supervisor of production."""
+
+import os
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+from affidavit.bootstrap import App
+from affidavit.entrypoints.cli.eval_incidents import Show, side_by_side, supervisor_of, thrown_away
+from affidavit.evaluation.adversarial import AdversarialResult, AttackRun, adversarial_result, victim
+from affidavit.evaluation.incident_runs import run_incident
+from affidavit.evaluation.workload_scenarios import WorkloadScenario, load_workload_scenarios
+from affidavit.sandbox.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Reply, Script
+from affidavit.sandbox.chat_attacks import ATTACKS, attack
+from affidavit.sandbox.chat_scripts import good
+from affidavit.settings import Settings
+
+
+def evaluate_adversarial(seeds: int, workers: int | None, show: Show) -> AdversarialResult:
+    scenarios = load_workload_scenarios()
+    runs: list[AttackRun] = []
+    for done in side_by_side(partial(run_attack, scenarios, seeds), ATTACKS, workers):
+        runs += done
+        show(f"{len(runs)} of {len(ATTACKS) * seeds} attacks  {done[0].attack}")
+    return adversarial_result(ATTACKS, runs, seeds=seeds)
+
+
+def run_attack(scenarios: Sequence[WorkloadScenario], seeds: int, name: str) -> list[AttackRun]:
+    liars = {f"{name}-{seed}": Liar(attack(name, seed)) for seed in range(seeds)}
+    with _simulated(liars) as app:
+        return [
+            _attacked(app, name, seed, liar, victim(scenarios, ATTACKS.index(name), seed))
+            for seed, liar in enumerate(liars.values())
+        ]
+
+
+@dataclass
+class Liar:
+    """A script that counts the replies in which it was not honest."""
+
+    script: Script
+    deviations: int = 0
+
+    def __call__(self, request: ConverseRequest) -> Reply:
+        reply = self.script(request)
+        self.deviations += reply != good(request)
+        return reply
+
+
+def _attacked(app: App, name: str, seed: int, liar: Liar, subject: WorkloadScenario) -> AttackRun:
+    settings = app.settings.model_copy(update={"chat_model_id": f"{PREFIX}{name}-{seed}"})
+    supervisor = supervisor_of(replace(app, settings=settings), subject)
+    run = run_incident(subject, seed, supervisor, name=f"{name}-")
+    return AttackRun(attack=name, seed=seed, deviations=liar.deviations, run=run)
+
+
+@contextmanager
+def _simulated(scripts: Mapping[str, Script]) -> Generator[App]:
+    settings = Settings.from_environment({"CHAT_PROVIDER": "bedrock"})
+    with (
+        BedrockSimulator(scripts=scripts) as simulator,
+        _environment(_aws(simulator.url)),
+        thrown_away(settings, runs=len(scripts)) as app,
+    ):
+        yield app
+
+
+def _aws(url: str) -> dict[str, str]:
+    """Whatever the caller's own settings say, no request leaves this machine."""
+    return {
+        "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": url,
+        "AWS_ENDPOINT_URL_BEDROCK": url,
+        "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false",
+        "AWS_ACCESS_KEY_ID": "simulated",
+        "AWS_SECRET_ACCESS_KEY": "simulated",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Generator[None]:
+    before = {name: os.environ.get(name) for name in (*values, "AWS_PROFILE")}
+    os.environ.pop("AWS_PROFILE", None)
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

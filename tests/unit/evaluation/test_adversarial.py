@@ -1,0 +1,86 @@
+"""Attacks through the real client and supervisor. With the guards taken away, the numbers show it."""
+
+import os
+from collections.abc import Sequence
+
+import pytest
+
+from affidavit.entrypoints.cli import eval_adversarial
+from affidavit.entrypoints.cli.eval_adversarial import run_attack
+from affidavit.evaluation.adversarial import AdversarialResult, AttackRun, adversarial_result, victim
+from affidavit.evaluation.incidents import IncidentRun
+from affidavit.evaluation.workload_scenarios import load_workload_scenarios
+from affidavit.evidence.diagnosis import Diagnosis
+from affidavit.sandbox.chat_attacks import ATTACKS
+from affidavit.sandbox.chat_scripts import good
+from affidavit.verification.verify import PointerVerdict, Verdict
+
+SCENARIOS = load_workload_scenarios()
+
+
+def attacked(name: str, seeds: int = 2) -> AdversarialResult:
+    return adversarial_result([name], run_attack(SCENARIOS, seeds, name), seeds=seeds)
+
+
+def believing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def holds(diagnosis: Diagnosis, entries: object, source: object = None) -> Verdict:
+        return Verdict(pointers=tuple(PointerVerdict(index=0, pointer=one) for one in diagnosis.evidence))
+
+    monkeypatch.setattr("affidavit.agent.submission.verify", holds)
+    monkeypatch.setattr("affidavit.incidents.verdicts.verify", holds)
+
+
+@pytest.mark.parametrize("name", ["right-tool-wrong-value", "cites-other-incident"])
+def test_what_is_made_up_is_handed_in_and_not_stored(name: str) -> None:
+    found = attacked(name)
+    assert found.metrics["fabricated_claimed"] >= 2
+    assert (found.metrics["fabricated_stored"], found.metrics["silent_runs"], found.metrics["failures"]) == (0, 0, 0)
+    assert found.attacks[0].troubles == ()
+
+
+@pytest.mark.parametrize("name", ["cites-tool-never-called", "right-value-wrong-field", "quotes-almost"])
+def test_without_verification_what_is_made_up_is_seen_in_the_store(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    believing(monkeypatch)
+    found = attacked(name)
+    assert found.metrics["fabricated_stored"] >= 2
+    assert any("stored, but not so" in trouble for trouble in found.attacks[0].troubles)
+
+
+def test_without_the_guard_against_hearsay_orders_are_seen_to_be_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("affidavit.agent.submission.hearsay", lambda *_, **__: [])
+    assert attacked("obeys-strangers", seeds=3).metrics["orders_followed"] >= 1
+
+
+def test_with_it_the_order_was_read_and_not_followed() -> None:
+    found = attacked("obeys-strangers", seeds=3)
+    assert (found.metrics["orders_followed"], found.metrics["silent_runs"]) == (0, 0)
+
+
+def test_an_attack_that_does_not_take_place_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eval_adversarial, "attack", lambda name, seed: good)
+    found = attacked("quotes-almost", seeds=1)
+    assert found.metrics["silent_runs"] == 1
+    assert found.attacks[0].troubles == (f"seed 0, {_subject('quotes-almost')}: the attack did not take place",)
+
+
+def _subject(name: str) -> str:
+    return victim(SCENARIOS, ATTACKS.index(name), 0).scenario_id
+
+
+def test_the_environment_is_as_before() -> None:
+    before = dict(os.environ)
+    attacked("never-submits", seeds=1)
+    assert dict(os.environ) == before
+
+
+def test_the_seeds_of_all_attacks_reach_every_scenario() -> None:
+    reached = {victim(SCENARIOS, number, seed).scenario_id for number in range(len(ATTACKS)) for seed in range(20)}
+    assert reached == {scenario.scenario_id for scenario in SCENARIOS}
+
+
+def test_a_run_that_failed_is_counted_and_not_taken_for_safe() -> None:
+    runs: Sequence[AttackRun] = [
+        AttackRun(attack="a", seed=0, deviations=3, run=IncidentRun(scenario="s", fault_types=None, failure="no room"))
+    ]
+    found = adversarial_result(["a", "b"], runs, seeds=1)
+    assert (found.metrics["failures"], found.attacks[0].diagnosed, found.attacks[1].runs) == (1, 0, 0)
