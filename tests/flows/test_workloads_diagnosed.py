@@ -22,9 +22,6 @@ from affidavit.verification.verify import verify
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
 FUNCTION = "data-processor"
-NO_DATAPOINT = pytest.mark.xfail(
-    reason="the emulator has no ConcurrentExecutions metric, and the rules take its absence for 0 runs at once"
-)
 
 
 @pytest.fixture
@@ -93,15 +90,10 @@ def run_into(here: Stage, faults: tuple[str, ...]) -> None:
         (("revoke s3",), {"permission_loss"}, ("s3",)),
         (("revoke cloudwatch",), {"permission_loss"}, ("cloudwatch",)),
         (("throttle 0",), {"throttling"}, ("concurrency",)),
-        pytest.param(("throttle 1",), {"throttling"}, ("concurrency",), marks=NO_DATAPOINT),
+        (("throttle 1",), {"throttling"}, ("concurrency",)),
         (("network egress",), {"network_block"}, ("egress",)),
         (("network nacl",), {"network_block"}, ("acl",)),
-        pytest.param(
-            ("revoke s3", "throttle 1"),
-            {"permission_loss", "throttling"},
-            ("s3", "concurrency"),
-            marks=NO_DATAPOINT,
-        ),
+        (("revoke s3", "throttle 1"), {"permission_loss", "throttling"}, ("s3", "concurrency")),
     ],
     ids=lambda value: " + ".join(value) if isinstance(value, tuple) else None,
 )

@@ -31,8 +31,11 @@ def throttling_faults(facts: Facts) -> Iterator[Fault]:
 def _reserved(facts: Facts) -> Iterator[Fault]:
     reserved = facts.config.get("ReservedConcurrentExecutions")
     throttles = facts.metrics.get("throttles") or 0
-    busiest = facts.metrics.get("max_concurrent_executions") or 0
-    if not isinstance(reserved, int) or (reserved > 0 and not (throttles > 0 and busiest >= reserved)):
+    busiest = facts.metrics.get("max_concurrent_executions")
+    if not isinstance(reserved, int) or (reserved > 0 and not throttles):
+        return
+    # No datapoint is not zero runs: a reservation is the function's only limit, so its throttles speak for themselves.
+    if busiest is not None and busiest < reserved:
         return
     shown = facts.point(CONFIG, "ReservedConcurrentExecutions", shows="How many runs at once are reserved and allowed.")
     counted = facts.point(CONFIG, "Metrics", "throttles", shows="Calls refused for want of concurrency.")

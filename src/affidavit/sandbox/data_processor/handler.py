@@ -51,6 +51,7 @@ def _report(error: Exception, context: Any) -> None:
         "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }
     log.error("%s: %s", report["error_type"], report["error_message"])
+    _count_failure()
     try:
         boto3.client("sns", config=QUICK).publish(
             TopicArn=os.environ["ALERT_TOPIC_ARN"],
@@ -60,3 +61,14 @@ def _report(error: Exception, context: Any) -> None:
     except Exception:
         # The first error matters more than that nobody could be told; an alarm on Errors still fires.
         log.exception("the failure could not be published")
+
+
+def _count_failure() -> None:
+    try:
+        boto3.client("cloudwatch", config=QUICK).put_metric_data(
+            Namespace=os.environ["METRIC_NAMESPACE"],
+            MetricData=[{"MetricName": "Failures", "Value": 1, "Unit": "Count"}],
+        )
+    except Exception:
+        # Counting is the least of the troubles now, but why it failed may be the cause of the first error, too.
+        log.exception("the failure could not be counted")

@@ -1,0 +1,100 @@
+"""Faults of a real workload, told by its own report or an alarm, diagnosed by other processes over real HTTP."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.support.acceptance import Scene, scene
+
+from affidavit.evidence.diagnosis import Diagnosis
+from affidavit.incidents.context import Context
+from affidavit.incidents.state import State, Status
+from affidavit.verification.verify import verify
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with scene(tmp_path_factory.mktemp("sandbox"), has_servers=True) as made:
+        assert made.runs() == ["ok"]
+        yield made
+
+
+@pytest.fixture
+def here(shared: Scene) -> Iterator[Scene]:
+    yield shared
+    shared.heal()
+
+
+def proven(here: Scene, ended: tuple[State, Context]) -> Diagnosis:
+    """The stored diagnosis, verified anew from the stored answers alone."""
+    state, context = ended
+    assert state.status is Status.DIAGNOSED, (state.error_reason, here.log())
+    assert context.diagnosis is not None
+    entries = here.supervisor.records.entries(context.ledger)
+    assert verify(context.diagnosis, entries).holds
+    return context.diagnosis
+
+
+def kinds(diagnosis: Diagnosis) -> set[str]:
+    return {kind.value for kind in diagnosis.fault_types}
+
+
+def test_a_revoked_s3_policy_is_named_proven_by_the_role_and_the_plan_cites_it(here: Scene) -> None:
+    before = here.seen()
+    here.breaks("revoke s3")
+    assert here.runs() == ["failed"]
+    diagnosis = proven(here, here.ended(after=before))
+    assert kinds(diagnosis) == {"permission_loss"}
+    assert "s3:GetObject" in diagnosis.root_cause
+    of_the_role = {place for place, pointer in enumerate(diagnosis.evidence) if pointer.tool == "get_iam_state"}
+    assert of_the_role
+    assert any(of_the_role & set(step.evidence_basis) for step in diagnosis.remediation_plan)
+
+
+def test_a_revoked_cloudwatch_policy_is_named(here: Scene) -> None:
+    before = here.seen()
+    here.breaks("revoke cloudwatch")
+    assert here.runs() == ["failed"]
+    diagnosis = proven(here, here.ended(after=before))
+    assert kinds(diagnosis) == {"permission_loss"}
+    assert "cloudwatch:PutMetricData" in diagnosis.root_cause
+
+
+def test_when_both_policies_are_gone_both_are_reported(here: Scene) -> None:
+    before = here.seen()
+    here.breaks("revoke both")
+    assert here.runs() == ["failed"]
+    diagnosis = proven(here, here.ended(after=before))
+    assert kinds(diagnosis) == {"permission_loss"}
+    assert "s3:GetObject" in diagnosis.root_cause
+    assert "cloudwatch:PutMetricData" in diagnosis.root_cause
+
+
+@pytest.mark.parametrize("to", [0, 1])
+def test_a_throttled_function_that_cannot_report_itself_is_diagnosed_from_its_alarm(here: Scene, to: int) -> None:
+    here.breaks(f"throttle {to}")
+    assert "throttled" in here.runs(at_once=6)
+    diagnosis = proven(here, here.ended(named=here.alarm("Throttles")))
+    assert kinds(diagnosis) == {"throttling"}
+    assert f"reserved concurrency of data-processor is {to}" in diagnosis.root_cause.lower()
+
+
+@pytest.mark.parametrize(("method", "word"), [("egress", "egress"), ("nacl", "acl")])
+def test_a_blocked_network_is_diagnosed_though_the_workload_cannot_tell_anybody(
+    here: Scene, method: str, word: str
+) -> None:
+    before = here.seen()
+    here.breaks(f"network {method}")
+    assert here.runs() == ["failed"]
+    diagnosis = proven(here, here.ended(named=here.alarm("Errors")))
+    assert kinds(diagnosis) == {"network_block"}
+    assert word in diagnosis.root_cause.lower()
+    assert not [name for name in here.seen() - before if name.startswith("data-processor-")]
+
+
+def test_of_two_faults_at_once_both_are_reported(here: Scene) -> None:
+    before = here.seen()
+    here.breaks("revoke s3")
+    here.breaks("throttle 1")
+    assert {"failed", "throttled"} <= set(here.runs(at_once=6))
+    diagnosis = proven(here, here.ended(after=before))
+    assert kinds(diagnosis) == {"permission_loss", "throttling"}
