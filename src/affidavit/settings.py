@@ -51,6 +51,20 @@ class Settings(BaseModel):
     mcp_api_key_parameter: str = Field(
         "/incident-response/mcp-api-key", alias="MCP_API_KEY_PARAMETER", description="SSM SecureString with that key"
     )
+    mcp_allowed_hosts: Names = Field(
+        "", alias="MCP_ALLOWED_HOSTS", description="Host headers, by comma, that the HTTP server accepts"
+    )
+    mcp_allowed_origins: Names = Field(
+        "", alias="MCP_ALLOWED_ORIGINS", description="Origin headers, by comma, that the HTTP server accepts"
+    )
+    mcp_public_url: str = Field("", alias="MCP_PUBLIC_URL", description="the address clients use, for OAuth metadata")
+    mcp_oauth_issuer: str = Field("", alias="MCP_OAUTH_ISSUER", description="accepts tokens that this issuer signed")
+    mcp_oauth_audience: str = Field(
+        "", alias="MCP_OAUTH_AUDIENCE", description="the audience such a token must name; needed with an issuer"
+    )
+    mcp_oauth_jwks: str = Field(
+        "", alias="MCP_OAUTH_JWKS", description="where the issuer's keys are, if not at its usual address"
+    )
     mcp_server_url: str = Field("", alias="MCP_SERVER_URL", description="where the supervisor finds the MCP server")
 
     chat_provider: str = Field("bedrock", alias="CHAT_PROVIDER", description="bedrock, offline, or a LangChain name")
@@ -81,7 +95,8 @@ class Settings(BaseModel):
         except ValidationError as error:
             troubles = "; ".join(f"{trouble['loc'][0]}: {trouble['msg']}" for trouble in error.errors())
             raise InputRefused(
-                f"a setting cannot be used: {troubles}", hint="correct the environment variable; see docs/settings.md"
+                f"a setting cannot be used: {troubles}",
+                hint="correct the environment variable; see docs/reference/settings.md",
             ) from error
 
     @property

@@ -190,22 +190,18 @@ def mcp(
         bool, typer.Option("--generate-key", help="With --http: make a key and print it once to standard error.")
     ] = False,
     allow_host: Annotated[
-        str, typer.Option(help="[MCP_ALLOWED_HOSTS] With --http: Host headers to accept besides loopback.")
+        str, typer.Option(help="With --http: Host headers to accept besides loopback (MCP_ALLOWED_HOSTS).")
     ] = "",
     allow_origin: Annotated[
-        str, typer.Option(help="[MCP_ALLOWED_ORIGINS] With --http: Origin headers to accept besides loopback.")
+        str, typer.Option(help="With --http: Origin headers to accept besides loopback (MCP_ALLOWED_ORIGINS).")
     ] = "",
     public_url: Annotated[
-        str, typer.Option(help="[MCP_PUBLIC_URL] With --http: the address clients use, for OAuth metadata.")
+        str, typer.Option(help="With --http: the address clients use, for OAuth metadata (MCP_PUBLIC_URL).")
     ] = "",
-    oauth_issuer: Annotated[
-        str, typer.Option(help="[MCP_OAUTH_ISSUER] Accept tokens that this issuer signed.")
-    ] = "",
-    oauth_audience: Annotated[
-        str, typer.Option(help="[MCP_OAUTH_AUDIENCE] The audience such a token must name.")
-    ] = "",
+    oauth_issuer: Annotated[str, typer.Option(help="Accept tokens that this issuer signed (MCP_OAUTH_ISSUER).")] = "",
+    oauth_audience: Annotated[str, typer.Option(help="The audience such a token must name (MCP_OAUTH_AUDIENCE).")] = "",
     oauth_jwks: Annotated[
-        str, typer.Option(help="[MCP_OAUTH_JWKS] Where the issuer's keys are, if not at its usual address.")
+        str, typer.Option(help="Where the issuer's keys are, if not at its usual address (MCP_OAUTH_JWKS).")
     ] = "",
     stateless: Annotated[
         bool, typer.Option("--stateless", help="With --http: keep no sessions, answer in plain JSON.")
@@ -308,6 +304,27 @@ def evaluate(
         is_quiet=quiet,
     )
     raise typer.Exit(run_eval(options))
+
+
+@app.command(epilog=EXIT_CODES)
+def demo(
+    provider: Annotated[
+        str, typer.Option(help="offline: rules conclude; bedrock: a chat model of your own account, for its price.")
+    ] = "offline",
+    model: Annotated[
+        str, typer.Option(envvar="CHAT_MODEL_ID", help="With bedrock: a model id or inference profile.")
+    ] = "",
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the node's bundle and report.")] = Path(
+        "affidavit-demo"
+    ),
+) -> None:
+    """Tell the whole story on this machine: a fault, its alert, the investigation, a diagnosis that is proven.
+
+    Needs no AWS account, takes under two minutes, and leaves nothing running.
+    """
+    from affidavit.entrypoints.cli.demo import DemoOptions, run_demo
+
+    raise typer.Exit(run_demo(DemoOptions(provider=provider, model=model, out=out)))
 
 
 def run() -> None:

@@ -5,7 +5,9 @@ import os
 import secrets
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from affidavit.entrypoints.cli.exits import Exit
-from affidavit.entrypoints.mcp.auth import AnyOfThem, JwtVerifier, KeyVerifier
+from affidavit.entrypoints.mcp.auth import AnyOfThem, JwtVerifier, KeyVerifier, StoredKeyVerifier, checked_key
 from affidavit.entrypoints.mcp.server import build_server
 from affidavit.entrypoints.mcp.tool import Toolset
 from affidavit.entrypoints.mcp.wiring import Wish, build_calls
@@ -44,7 +46,7 @@ class McpOptions:
 def run_mcp(options: McpOptions) -> Exit:
     # Standard output belongs to the protocol.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="affidavit: %(message)s", force=True)
-    settings = Settings.from_environment()
+    settings = _settled(Settings.from_environment(), options)
     verifier = _verifier(options, settings) if options.is_http else None
     start_exporting()
     server = build_server(build_calls(settings, Wish(bundles=options.bundles, toolsets=_toolsets(options.toolsets))))
@@ -53,8 +55,21 @@ def run_mcp(options: McpOptions) -> Exit:
             signal.signal(number, _leave)
         anyio.run(_serve_stdio, server)
     else:
-        _serve_http(server, verifier, options)
+        _serve_http(server, verifier, settings, options)
     return Exit.DONE
+
+
+def _settled(settings: Settings, options: McpOptions) -> Settings:
+    """What the command line says comes before the environment."""
+    said = {
+        "mcp_allowed_hosts": options.hosts,
+        "mcp_allowed_origins": options.origins,
+        "mcp_public_url": options.public_url,
+        "mcp_oauth_issuer": options.oauth_issuer,
+        "mcp_oauth_audience": options.oauth_audience,
+        "mcp_oauth_jwks": options.oauth_jwks,
+    }
+    return settings.model_copy(update={name: value for name, value in said.items() if value})
 
 
 def _leave(_signal: int, _frame: object) -> None:
@@ -70,17 +85,17 @@ async def _serve_stdio(server: Server[Any]) -> None:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-def _serve_http(server: Server[Any], verifier: TokenVerifier, options: McpOptions) -> None:
+def _serve_http(server: Server[Any], verifier: TokenVerifier, settings: Settings, options: McpOptions) -> None:
     import uvicorn
 
     from affidavit.entrypoints.mcp.http import Door, http_app
 
     door = Door(
         verifier=verifier,
-        hosts=_listed(options.hosts),
-        origins=_listed(options.origins),
-        public_url=options.public_url or f"http://{options.host}:{options.port}/mcp",
-        issuer=options.oauth_issuer,
+        hosts=_listed(settings.mcp_allowed_hosts),
+        origins=_listed(settings.mcp_allowed_origins),
+        public_url=settings.mcp_public_url or f"http://{options.host}:{options.port}/mcp",
+        issuer=settings.mcp_oauth_issuer,
         is_stateless=options.is_stateless,
     )
     print(f"affidavit: MCP on http://{options.host}:{options.port}/mcp (SSE: /sse, health: /health)", file=sys.stderr)
@@ -88,7 +103,7 @@ def _serve_http(server: Server[Any], verifier: TokenVerifier, options: McpOption
 
 
 def _verifier(options: McpOptions, settings: Settings) -> TokenVerifier:
-    verifiers = (*_by_key(options, settings), *_by_issuer(options))
+    verifiers = (*_by_key(options, settings), *_by_issuer(settings))
     if not verifiers:
         raise InputRefused(
             "the HTTP server has no key, and without one everybody could read your logs",
@@ -97,41 +112,33 @@ def _verifier(options: McpOptions, settings: Settings) -> TokenVerifier:
     return AnyOfThem(verifiers=verifiers)
 
 
-_SHORTEST_KEY = 16
-
-
 def _by_key(options: McpOptions, settings: Settings) -> tuple[TokenVerifier, ...]:
     key = settings.mcp_api_key
     if options.generates_key:
         key = secrets.token_urlsafe(32)
         print(f"affidavit: key of this server, shown once: {key}", file=sys.stderr)
-    elif not key and not settings.is_local and not options.oauth_issuer:
-        key = _stored_key(settings)
-    if not key:
-        return ()
-    if len(key) < _SHORTEST_KEY:
-        raise InputRefused(
-            "MCP_API_KEY is too short to be safe", hint=f"use at least {_SHORTEST_KEY} random characters"
-        )
-    return (KeyVerifier(key=key),)
+    elif not key and not settings.is_local and not settings.mcp_oauth_issuer:
+        return (StoredKeyVerifier(_stored_key(settings)),)
+    return (KeyVerifier(key=checked_key(key, "MCP_API_KEY")),) if key else ()
 
 
-def _stored_key(settings: Settings) -> str:
+def _stored_key(settings: Settings) -> Callable[[], str]:
     from affidavit.adapters.aws.api_key import get_mcp_api_key
     from affidavit.adapters.aws.clients import AwsClients
 
-    return get_mcp_api_key(AwsClients(settings.region), settings.mcp_api_key_parameter)
+    return partial(get_mcp_api_key, AwsClients(settings.region), settings.mcp_api_key_parameter)
 
 
-def _by_issuer(options: McpOptions) -> tuple[TokenVerifier, ...]:
-    if not options.oauth_issuer:
+def _by_issuer(settings: Settings) -> tuple[TokenVerifier, ...]:
+    issuer = settings.mcp_oauth_issuer
+    if not issuer:
         return ()
-    if not options.oauth_audience:
+    if not settings.mcp_oauth_audience:
         raise InputRefused(
             "--oauth-issuer needs --oauth-audience", hint="the audience that tokens for this server name"
         )
-    jwks = options.oauth_jwks or f"{options.oauth_issuer.rstrip('/')}/.well-known/jwks.json"
-    return (JwtVerifier(issuer=options.oauth_issuer, audience=options.oauth_audience, jwks_url=jwks),)
+    jwks = settings.mcp_oauth_jwks or f"{issuer.rstrip('/')}/.well-known/jwks.json"
+    return (JwtVerifier(issuer=issuer, audience=settings.mcp_oauth_audience, jwks_url=jwks),)
 
 
 def _toolsets(text: str | None) -> frozenset[Toolset] | None:

@@ -19,6 +19,7 @@ from affidavit.checks.check import Check
 from affidavit.checks.run import load_checks
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.cli.main import app
+from affidavit.entrypoints.cli.settings_page import settings_page
 from affidavit.entrypoints.mcp.reference import tools_page
 from affidavit.errors import InputRefused
 from affidavit.rules.authoring import Library, component_files, open_library, when_it_counts
@@ -81,6 +82,7 @@ def pages(root: Path) -> dict[str, str]:
         "detectors.md": _page(detectors_page(detector_rows(root), library, checks)),
         "commands.md": _page(commands_page()),
         "tools.md": _page(tools_page()),
+        "settings.md": _page(settings_page()),
     }
 
 

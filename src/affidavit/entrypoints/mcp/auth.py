@@ -3,6 +3,8 @@
 import hashlib
 import hmac
 import logging
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -13,10 +15,13 @@ from jwt.exceptions import PyJWTError
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 
 from affidavit.entrypoints.mcp.calls import COLLECT_SCOPE
+from affidavit.errors import AffidavitError, InputRefused
 
 READ_SCOPE: Final = "affidavit:read"
 # Only signatures that need the issuer's private key: a shared secret could be anybody's.
 _ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+LOOKED_UP_AGAIN: Final = 300.0
+_SHORTEST_KEY: Final = 16
 _LOG = logging.getLogger(__name__)
 
 
@@ -30,6 +35,36 @@ class KeyVerifier:
         if not hmac.compare_digest(_digest(token), _digest(self.key)):
             return None
         return AccessToken(token="", client_id="key", scopes=[READ_SCOPE, COLLECT_SCOPE])
+
+
+class StoredKeyVerifier:
+    """The key that a store holds, looked up again every five minutes, so that a rotated one needs no restart.
+
+    While the store cannot be asked, the key it held last still opens: an outage there must not shut people out here.
+    """
+
+    def __init__(self, fetch: Callable[[], str], *, seconds: Callable[[], float] = time.monotonic) -> None:
+        """Asks at once. Raises InputRefused when there is no key, or one too short to be safe."""
+        self._fetch, self._seconds = fetch, seconds
+        self._key, self._looked_at = checked_key(fetch(), "the stored key"), seconds()
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        if self._seconds() - self._looked_at >= LOOKED_UP_AGAIN:
+            self._looked_at = self._seconds()
+            await anyio.to_thread.run_sync(self._look)
+        return await KeyVerifier(key=self._key).verify_token(token)
+
+    def _look(self) -> None:
+        try:
+            self._key = checked_key(self._fetch(), "the stored key")
+        except AffidavitError as error:
+            _LOG.warning("the key could not be looked up, the last one stays: %s", error)
+
+
+def checked_key(key: str, name: str) -> str:
+    if len(key) < _SHORTEST_KEY:
+        raise InputRefused(f"{name} is too short to be safe", hint=f"use at least {_SHORTEST_KEY} random characters")
+    return key
 
 
 @dataclass(frozen=True, kw_only=True)
