@@ -19,16 +19,9 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: setup ## generate a sample bundle of a broken node, analyze it, verify the findings
+demo: setup ## the whole story on this machine: fault, alert, investigation, proof; under two minutes
 	@rm -rf build/demo
-	@echo '$$ affidavit sample --faults oom,cni_failure'
-	@$(BIN)/affidavit sample --faults oom,cni_failure --out build/demo
-	@echo
-	@echo '$$ affidavit analyze BUNDLE --out build/demo/results'
-	@$(BIN)/affidavit analyze build/demo/*.tar.gz --out build/demo/results
-	@echo
-	@echo '$$ affidavit verify build/demo/results/findings_index.json BUNDLE'
-	@$(BIN)/affidavit verify build/demo/results/findings_index.json build/demo/*.tar.gz
+	@$(BIN)/affidavit demo --out build/demo $(if $(PROVIDER),--provider $(PROVIDER))
 
 test: setup ## the whole test suite
 	@$(BIN)/python -m pytest -n auto

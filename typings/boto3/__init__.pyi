@@ -3,9 +3,10 @@
 from typing import Any
 
 from botocore.config import Config
+from botocore.session import Session as CoreSession
 
 class Session:
-    def __init__(self, *, region_name: str | None = None) -> None: ...
+    def __init__(self, *, region_name: str | None = None, botocore_session: CoreSession | None = None) -> None: ...
     def client(
         self,
         service_name: str,
@@ -16,6 +17,7 @@ class Session:
         aws_secret_access_key: str | None = None,
         config: Config | None = None,
     ) -> Any: ...
+    def get_credentials(self) -> object | None: ...
     def get_available_regions(self, service_name: str) -> list[str]: ...
 
 def client(

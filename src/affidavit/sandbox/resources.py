@@ -1,9 +1,13 @@
 """The bucket, tables and topic that a deployment would have, made in the sandbox."""
 
+import os
+import threading
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import boto3
+import botocore.session
 from botocore.config import Config
 
 BUCKET = "affidavit-logs"
@@ -23,14 +27,30 @@ class Account:
     region: str
 
     def client(self, service: str) -> Any:
-        return boto3.client(
-            service,
-            self.region,
-            endpoint_url=self.url,
-            aws_access_key_id=ACCESS_KEY,
-            aws_secret_access_key=ACCESS_KEY,
-            config=Config(retries={"total_max_attempts": 2}, connect_timeout=5, read_timeout=30),
-        )
+        with _making:
+            return _session().client(
+                service,
+                self.region,
+                endpoint_url=self.url,
+                aws_access_key_id=ACCESS_KEY,
+                aws_secret_access_key=ACCESS_KEY,
+                config=Config(retries={"total_max_attempts": 2}, connect_timeout=5, read_timeout=30),
+            )
+
+
+# Making a client is not thread-safe, using one is.
+_making = threading.Lock()
+
+
+@cache
+def _session() -> boto3.Session:
+    """Knows no profile and no file of the user's: with AWS_PROFILE set, boto3 would ask for that account."""
+    alone = {
+        "profile": (None, None, None, None),
+        "config_file": (None, None, os.devnull, None),
+        "credentials_file": (None, None, os.devnull, None),
+    }
+    return boto3.Session(botocore_session=botocore.session.Session(session_vars=alone))
 
 
 def make_resources(account: Account) -> str:

@@ -119,6 +119,7 @@ def _up() -> Exit:
         Sandbox(data_dir / "sandbox", on_upload=_indexing(), bedrock=bedrock) as sandbox,
         IncidentPath(sandbox, chat=SIMULATED_CHAT) as path,
     ):
+        os.environ.pop("AWS_PROFILE", None)
         os.environ.update(path.environment)
         with recorded(data_dir, path.environment):
             _print_environment(path.environment)

@@ -1,0 +1,177 @@
+"""`affidavit demo`: the whole story on this machine, told while it happens."""
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from affidavit.entrypoints.cli.demo_steps import Story
+from affidavit.entrypoints.cli.exits import Exit
+from affidavit.errors import InputRefused, UpstreamFailed
+
+if TYPE_CHECKING:
+    from affidavit.incidents.supervisor import Supervisor
+    from affidavit.sandbox.bedrock import BedrockSimulator
+
+ALERT_SECONDS = 60
+INVESTIGATION_SECONDS = 300
+LOOK_SECONDS = 0.2
+FAULTS = "oom,cni_failure"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    provider: str
+    model: str
+    out: Path
+
+
+def run_demo(options: DemoOptions) -> Exit:
+    started, story = time.monotonic(), Story()
+    with _sandbox(options, story) as environment:
+        _tell_incident(story, environment)
+    _tell_node(story, options.out)
+    story.step("Done")
+    story.say(f"Everything that was started is stopped. It took {time.monotonic() - started:.0f} seconds.")
+    story.say(f"The node's report is {options.out / 'results' / 'report.html'}. Yours: affidavit analyze BUNDLE")
+    return Exit.DONE
+
+
+# --- a Lambda function that fails ------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _sandbox(options: DemoOptions, story: Story) -> Generator[Mapping[str, str]]:
+    """The variables of a sandbox that ends with us, whatever happens."""
+    from affidavit.sandbox.incident_path import IncidentPath
+    from affidavit.sandbox.laptop import Sandbox
+    from affidavit.sandbox.session import recorded
+
+    story.step("A laptop AWS starts")
+    story.say("An emulator with IAM enforced, a Lambda function in a VPC, alarms, an MCP server and a supervisor.")
+    story.say("All of it listens on 127.0.0.1 alone; its keys open nothing elsewhere.")
+    chat, bedrock = _chat(options)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="affidavit-demo-")))
+        sandbox = stack.enter_context(Sandbox(folder / "sandbox", bedrock=bedrock))
+        path = stack.enter_context(IncidentPath(sandbox, chat=chat))
+        environment = {**path.environment, "AFFIDAVIT_DATA": str(folder)}
+        stack.enter_context(_in_force(environment))
+        stack.enter_context(recorded(folder, environment))
+        yield environment
+
+
+@contextmanager
+def _in_force(environment: Mapping[str, str]) -> Generator[None]:
+    """The sandbox's variables instead of every variable of a real account; then again what was there."""
+    before = dict(os.environ)
+    for name in [name for name in before if name.startswith("AWS_")]:
+        del os.environ[name]
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _chat(options: DemoOptions) -> "tuple[dict[str, str], BedrockSimulator | None]":
+    if options.provider == "offline":
+        return {"CHAT_PROVIDER": "offline"}, None
+    if options.provider != "bedrock":
+        raise InputRefused(f"the demo knows no provider {options.provider!r}", hint="offline or bedrock")
+    if not options.model:
+        raise InputRefused("no chat model is named", hint="give --model, a model id or an inference profile")
+    from affidavit.sandbox.bedrock_relay import relay_to_bedrock
+    from affidavit.settings import Settings
+
+    relay = relay_to_bedrock(Settings.from_environment().region)
+    return {"CHAT_PROVIDER": "bedrock", "CHAT_MODEL_ID": options.model}, relay
+
+
+def _tell_incident(story: Story, environment: Mapping[str, str]) -> None:
+    supervisor = _reader()
+    story.step("The workload is healthy")
+    _command(story, "sandbox invoke")
+    story.step("Somebody takes the function's S3 permission away")
+    _command(story, "chaos iam revoke --target s3")
+    story.step("It fails, and says so to an SNS topic")
+    _command(story, "sandbox invoke", expected=Exit.FOUND)
+    name = _arrived(supervisor)
+    story.say(f"The alert became incident {name}.")
+    story.step(f"The supervisor investigates (chat model: {environment['CHAT_PROVIDER']})")
+    _follow(story, supervisor, name)
+    story.step("A diagnosis in which every value was re-read from what a tool answered")
+    _command(story, f"incident show {name}")
+    story.step("Proven again from what is stored, without a chat model")
+    _command(story, f"verify {name}")
+    story.step("The fault is taken back, exactly")
+    _command(story, "chaos restore")
+    _command(story, "sandbox invoke")
+
+
+def _reader() -> "Supervisor":
+    from affidavit.bootstrap import build_app
+    from affidavit.entrypoints.supervision import build_supervisor
+    from affidavit.incidents.telemetry import to_nowhere
+    from affidavit.settings import Settings
+
+    return build_supervisor(build_app(Settings.from_environment()), emit=to_nowhere)
+
+
+def _arrived(supervisor: "Supervisor") -> str:
+    """The workload's own report. Its alarm may fire, too; that is an incident beside it."""
+    deadline = time.monotonic() + ALERT_SECONDS
+    while time.monotonic() < deadline:
+        for state in supervisor.states.listed(supervisor.clock.now(), limit=20):
+            if state.incident.incident_id.startswith("data-processor-"):
+                return state.incident.incident_id
+        time.sleep(LOOK_SECONDS)
+    raise UpstreamFailed("the alert did not arrive", hint="start again; `affidavit sandbox up` shows more")
+
+
+def _follow(story: Story, supervisor: "Supervisor", name: str) -> None:
+    from affidavit.incidents.incident import IncidentId
+
+    deadline, told = time.monotonic() + INVESTIGATION_SECONDS, 0
+    while time.monotonic() < deadline:
+        state = supervisor.states.get_state(IncidentId(name))
+        if state is not None and state.checkpoint is not None:
+            told = story.tell_turns(supervisor.records.read(state.checkpoint), after=told)
+        if state is not None and not state.status.is_open:
+            story.say(f"It ended: {state.status}{f' ({state.error_reason})' if state.error_reason else ''}.")
+            return
+        time.sleep(LOOK_SECONDS)
+    raise UpstreamFailed(f"incident {name} did not end", hint="is the chat model reachable?")
+
+
+# --- a node that fails -----------------------------------------------------------------------------------------------
+
+
+def _tell_node(story: Story, out: Path) -> None:
+    story.step("The other half: a worker node that is out of memory and has lost its network plugin")
+    _command(story, f"sample --faults {FAULTS} --out {shlex.quote(str(out))}")
+    bundle = max(out.glob("*.tar.gz"), key=lambda file: file.stat().st_mtime)
+    results = shlex.quote(str(out / "results"))
+    story.step("Its log bundle is analyzed")
+    _command(story, f"analyze {shlex.quote(str(bundle))} --severity high --out {results}")
+    story.step("Every finding is re-read from the bundle, byte for byte")
+    _command(story, f"verify {results}/findings_index.json {shlex.quote(str(bundle))}")
+
+
+def _command(story: Story, line: str, *, expected: Exit = Exit.DONE) -> None:
+    """What a person would type, run as they would."""
+    story.command(line)
+    done = subprocess.run([sys.executable, "-m", "affidavit", *shlex.split(line)], check=False)
+    if done.returncode != expected:
+        raise UpstreamFailed(
+            f"`affidavit {line}` ended with {done.returncode} instead of {int(expected)}",
+            hint="what it printed above says why",
+        )
