@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from affidavit.entrypoints.cli import chaos as chaos_command
+from affidavit.entrypoints.cli import deploy as deploy_command
+from affidavit.entrypoints.cli import fleet as fleet_command
 from affidavit.entrypoints.cli import incident as incident_command
 from affidavit.entrypoints.cli import rules as rules_command
 from affidavit.entrypoints.cli import sandbox as sandbox_command
@@ -29,6 +31,8 @@ app.add_typer(rules_command.app)
 app.add_typer(sandbox_command.app)
 app.add_typer(incident_command.app)
 app.add_typer(chaos_command.app)
+app.add_typer(deploy_command.app)
+app.add_typer(fleet_command.app)
 
 
 class Interrupted(BaseException):

@@ -1,0 +1,110 @@
+"""`affidavit fleet`: questions over many nodes at once. Heavy modules are imported on use."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from affidavit.entrypoints.cli.exits import EXIT_CODES
+from affidavit.errors import InputRefused
+
+if TYPE_CHECKING:
+    from affidavit.fleet.local import FleetAnswer
+
+app = typer.Typer(
+    name="fleet",
+    help="Ask over many nodes at once, in SQL.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    epilog=EXIT_CODES,
+)
+
+
+@app.command(epilog=EXIT_CODES)
+def add(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that holds bundles.")],
+    cluster: Annotated[str, typer.Option(help="The cluster they are from.")] = "local",
+) -> None:
+    """Index the bundles of a folder and put them among the fleet's tables (in AFFIDAVIT_DATA)."""
+    from affidavit.bootstrap import build_app
+    from affidavit.fleet.publish import publish
+    from affidavit.investigation import analyze
+    from affidavit.knowledge import load_knowledge
+    from affidavit.nodes.ingest_directory import ingest_directory
+    from affidavit.nodes.library import Library
+    from affidavit.settings import Settings
+
+    built = build_app(Settings.from_environment())
+    library = Library(objects=built.objects, state=built.state, clock=built.clock, knowledge=load_knowledge())
+    done = ingest_directory(directory, library, analyze=analyze, cluster=cluster)
+    new = sum(publish(library, each.marker) for each in done.ingested)
+    typer.echo(f"{len(done.ingested)} bundle(s), {new} new among the fleet's tables")
+    for refused in done.refused:
+        typer.echo(f"refused {refused.path.name}: {refused.error}", err=True)
+
+
+@app.command(epilog=EXIT_CODES)
+def ask(
+    question: Annotated[str | None, typer.Argument(help="Name of a question; `fleet questions` lists them.")] = None,
+    sql: Annotated[str | None, typer.Option(help="A SELECT of your own over findings and nodes.")] = None,
+    workgroup: Annotated[
+        str, typer.Option(envvar="ATHENA_WORKGROUP", help="Ask Athena in this workgroup, not this machine.")
+    ] = "",
+    database: Annotated[str, typer.Option(envvar="ATHENA_DATABASE", help="Athena's database.")] = "affidavit",
+) -> None:
+    """Ask a question; one JSON object a row. How many indexes it rests on goes to standard error."""
+    answer = _asked(_sql(question, sql), workgroup, database)
+    for row in answer.rows:
+        typer.echo(json.dumps(dict(zip(answer.columns, row, strict=True)), default=str))
+    if answer.indexes is not None:
+        typer.echo(f"{answer.indexes} index(es) asked; a node without one is in no answer", err=True)
+
+
+@app.command(epilog=EXIT_CODES)
+def questions() -> None:
+    """List the questions that have a name."""
+    from affidavit.fleet.questions import QUESTIONS
+
+    for each in QUESTIONS:
+        typer.echo(f"{each.name:16}{each.about}")
+
+
+@app.command(epilog=EXIT_CODES)
+def tables(
+    bucket: Annotated[str, typer.Argument(metavar="BUCKET", help="The logs bucket of the deployment.")],
+) -> None:
+    """Print the statements that make the tables in Athena."""
+    from affidavit.fleet.athena import table_statements
+
+    typer.echo(";\n\n".join(table_statements(bucket)) + ";")
+
+
+def _sql(name: str | None, sql: str | None) -> str:
+    from affidavit.fleet.questions import QUESTIONS, question
+
+    if (name is None) == (sql is None):
+        raise InputRefused("ask one thing", hint="give the name of a question, or --sql")
+    if sql is not None:
+        return sql
+    found = question(name or "")
+    if found is None:
+        raise InputRefused(
+            f"there is no question {name!a}", hint=f"there are {', '.join(each.name for each in QUESTIONS)}"
+        )
+    return found.sql
+
+
+def _asked(sql: str, workgroup: str, database: str) -> "FleetAnswer":
+    from affidavit.settings import Settings
+
+    settings = Settings.from_environment()
+    if workgroup:
+        from affidavit.adapters.aws.athena import AthenaFleet
+        from affidavit.adapters.aws.clients import AwsClients
+
+        return AthenaFleet(AwsClients(settings.region), workgroup=workgroup, database=database).ask(sql)
+    from affidavit.bootstrap import OBJECTS
+    from affidavit.fleet.local import ask_folder
+
+    return ask_folder(settings.data_dir / OBJECTS, sql)

@@ -1,0 +1,32 @@
+"""The fleet's tables as Athena sees them. Partitions are projected: nothing has to be told of a new day."""
+
+from typing import Final
+
+from affidavit.fleet.schema import TABLES, FleetTable
+
+# Hive's words, in which Athena makes tables.
+_KINDS: Final = {"VARCHAR": "string", "BIGINT": "bigint", "DOUBLE": "double", "TIMESTAMP": "timestamp"}
+
+
+def table_statements(bucket: str, *, since: str = "2026-01-01") -> list[str]:
+    """To be run once. `cluster` is injected: a question over Athena names its clusters."""
+    return [_statement(table, bucket, since) for table in TABLES]
+
+
+def _statement(table: FleetTable, bucket: str, since: str) -> str:
+    columns = ",\n  ".join(f"{column.name} {_KINDS[column.kind]}" for column in table.columns)
+    place = f"s3://{bucket}/{table.prefix}/"
+    return f"""CREATE EXTERNAL TABLE IF NOT EXISTS {table.name} (
+  {columns}
+)
+PARTITIONED BY (cluster string, dt string)
+STORED AS PARQUET
+LOCATION '{place}'
+TBLPROPERTIES (
+  'projection.enabled' = 'true',
+  'projection.cluster.type' = 'injected',
+  'projection.dt.type' = 'date',
+  'projection.dt.format' = 'yyyy-MM-dd',
+  'projection.dt.range' = '{since},NOW',
+  'storage.location.template' = '{place}cluster=${{cluster}}/dt=${{dt}}'
+)"""

@@ -1,0 +1,68 @@
+"""SQL that both engines understand and that only asks: checked on what a parser makes of it, never on its text."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+from affidavit.errors import InputRefused
+from affidavit.fleet.engine import connect
+from affidavit.fleet.schema import TABLES
+
+# Same name, same arguments, same meaning in DuckDB and in Athena's Trino.
+_FUNCTIONS: Final = frozenset(
+    (
+        *("avg", "count", "count_star", "max", "min", "sum"),
+        *("dense_rank", "lag", "lead", "rank", "row_number"),
+        *("concat", "length", "lower", "replace", "starts_with", "substr", "substring", "trim", "upper", "||"),
+        *("abs", "ceil", "floor", "greatest", "least", "round", "+", "-", "*", "/", "%"),
+        *("coalesce", "date_trunc", "nullif", "~~", "!~~"),
+    )
+)
+_NAMES: Final = frozenset(table.name for table in TABLES)
+_HINT: Final = "ask with one SELECT over findings and nodes; docs/fleet.md lists columns and functions"
+
+
+def check_sql(sql: str) -> None:
+    """Raises InputRefused unless it is one SELECT over the fleet's tables with functions both engines have."""
+    tree = _parsed(sql)
+    ctes = {name for node in _walk(tree) if "cte_map" in node for name in _cte_names(node["cte_map"])}
+    for node in _walk(tree):
+        _check(node, ctes)
+
+
+def _parsed(sql: str) -> dict[str, Any]:
+    with connect(threads=1) as engine:
+        found = engine.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
+    tree: dict[str, Any] = json.loads(found[0]) if found is not None else {}
+    if tree.get("error"):
+        raise InputRefused(f"this is no question: {tree.get('error_message', 'it cannot be parsed')}", hint=_HINT)
+    if len(tree.get("statements", ())) != 1:
+        raise InputRefused("one question at a time", hint=_HINT)
+    return tree
+
+
+def _check(node: dict[str, Any], ctes: set[str]) -> None:
+    if node.get("type") == "TABLE_FUNCTION":
+        raise InputRefused("functions that make tables are not for this", hint=_HINT)
+    if node.get("type") == "BASE_TABLE":
+        name = str(node.get("table_name", ""))
+        if node.get("schema_name") or node.get("catalog_name") or name not in _NAMES | ctes:
+            raise InputRefused(f"there is no table {name!a}", hint=_HINT)
+    if "function_name" in node and str(node["function_name"]).lower() not in _FUNCTIONS:
+        raise InputRefused(f"{node['function_name']!a} is not a function of both engines", hint=_HINT)
+
+
+def _cte_names(ctes: dict[str, Any]) -> Iterator[str]:
+    for entry in ctes.get("map", ()):
+        yield str(entry["key"])
+
+
+def _walk(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        node = cast("dict[str, Any]", value)  # JSON has no other keys
+        yield node
+        for each in node.values():
+            yield from _walk(each)
+    elif isinstance(value, list):
+        for each in cast("list[Any]", value):  # of whatever
+            yield from _walk(each)

@@ -1,0 +1,57 @@
+"""The fleet's tables in a folder, asked with DuckDB."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from affidavit.errors import NotFound
+from affidavit.fleet.dialect import check_sql
+from affidavit.fleet.engine import connect
+from affidavit.fleet.schema import FINDINGS, NODES, PARTITIONS, PREFIX, FleetTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetAnswer:
+    """`indexes` says how much the answer rests on; `None` when the engine was not asked."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[Any]]
+    indexes: int | None = None
+
+
+def ask_folder(objects: Path, sql: str) -> FleetAnswer:
+    """`objects` is the root of an object store in a directory. Raises NotFound when no index was published there."""
+    check_sql(sql)
+    indexes = len(list((objects / PREFIX / NODES.name).rglob("*.parquet")))
+    if not indexes:
+        raise NotFound(
+            f"no index is published below {objects / PREFIX}", hint="ingest bundles first: affidavit fleet add"
+        )
+    with connect() as engine:
+        for table in (FINDINGS, NODES):
+            engine.execute(f"CREATE VIEW {table.name} AS {_source(objects, table)}")
+        # From here on nothing outside can be read, whatever the question says.
+        engine.execute(
+            f"SET allowed_directories = ['{_quoted(str(objects / PREFIX))}/']; SET enable_external_access = false"
+        )
+        found = engine.execute(sql)
+        columns = tuple(str(each[0]) for each in found.description or ())
+        return FleetAnswer(columns=columns, rows=found.fetchall(), indexes=indexes)
+
+
+def _source(objects: Path, table: FleetTable) -> str:
+    folder = objects / table.prefix
+    names = [column.name for column in (*table.columns, *PARTITIONS)]
+    if not any(folder.rglob("*.parquet")):
+        kinds = ", ".join(f"NULL::{column.kind} AS {column.name}" for column in (*table.columns, *PARTITIONS))
+        return f"SELECT {kinds} WHERE false"
+    types = ", ".join(f"'{column.name}': {column.kind}" for column in PARTITIONS)
+    return (
+        f"SELECT {', '.join(names)} FROM read_parquet('{_quoted(str(folder))}/*/*/*.parquet', "
+        f"hive_partitioning = true, hive_types = {{{types}}})"
+    )
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", "''")
