@@ -110,7 +110,7 @@ def print_list(shown: Sequence[tuple[State, Context | None]], console: Console, 
         at, incident = state.incident.occurred_at, state.incident
         style = "green" if state.status is Status.DIAGNOSED else "yellow" if state.status.is_open else "red"
         console.print(
-            text(f"{at:%Y-%m-%d %H:%M}  "), text(f"{state.status:<13}", style), text(incident.incident_id), sep=""
+            text(f"{at:%Y-%m-%d %H:%M}  "), text(f"{state.status:<15}", style), text(incident.incident_id), sep=""
         )
         diagnosis = context.diagnosis if context is not None else None
         console.print(
