@@ -121,7 +121,7 @@ def test_lying_chat_models_get_nothing_stored() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [("all", "--scenarios", "x"), ("incidents", "--accept"), ("adversarial", "--rules", "x")]
+    "options", [("all", "--scenarios", "x"), ("incidents", "--mutations"), ("adversarial", "--rules", "x")]
 )
 def test_options_that_do_not_fit_the_part_are_refused(options: tuple[str, ...]) -> None:
     assert affidavit("eval", *options).returncode == 2

@@ -4,7 +4,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from affidavit.bundle.layout import Kind
 from affidavit.errors import AffidavitError
 from affidavit.evaluation.bundles import PlacedBundle, place
 from affidavit.evaluation.judge import Judgement, judge
+from affidavit.evaluation.library_tools import MakeLibrary, library_answers
 from affidavit.evaluation.metrics import Tally, tally_of
 from affidavit.evaluation.scenario import Scenario
 from affidavit.evaluation.tools import ANALYZE, TOOLS, Answer, analyze_answer
@@ -60,36 +61,43 @@ def analyze_quietly(path: Path, knowledge: Knowledge, folder: Path) -> Analysis:
     return analyze(path, knowledge=knowledge, workspace=folder, progress=_Quiet(), workers=1)
 
 
-def run_scenario(scenario: Scenario, knowledge: Knowledge, analyst: Analyst = analyze_quietly) -> ScenarioRun:
+def run_scenario(
+    scenario: Scenario, knowledge: Knowledge, analyst: Analyst = analyze_quietly, library: MakeLibrary | None = None
+) -> ScenarioRun:
+    """With a `library` the bundle is also taken into one, and every question is asked there."""
     with tempfile.TemporaryDirectory(prefix="affidavit-eval-") as name:
         folder = Path(name)
         try:
             placed = place(scenario, folder / "bundle")
             (folder / "work").mkdir()
-            return _asked(scenario, placed, knowledge, folder / "work", analyst)
+            run = _asked(scenario, placed, knowledge, folder / "work", analyst)
+            return run if library is None else _with_library(run, placed, knowledge, folder, library)
         except AffidavitError as error:
             return ScenarioRun(scenario=scenario, input_digest="", tools=(), suppressed=(), failure=str(error))
 
 
-def run_scenarios(scenarios: Sequence[Scenario], knowledge: Knowledge, *, workers: int) -> Iterator[ScenarioRun]:
+def run_scenarios(
+    scenarios: Sequence[Scenario], knowledge: Knowledge, *, workers: int, library: MakeLibrary | None = None
+) -> Iterator[ScenarioRun]:
     """In the order given. Each runs in a process of its own kind, `workers` at a time."""
     # Built before the fork, so that every process inherits the engine instead of building it.
     _ = slots_of(knowledge.pack).matcher
     with ProcessPoolExecutor(
-        max_workers=workers, mp_context=get_context("fork"), initializer=_inherit, initargs=(knowledge,)
+        max_workers=workers, mp_context=get_context("fork"), initializer=_inherit, initargs=(knowledge, library)
     ) as pool:
         yield from pool.map(_run_inherited, scenarios)
 
 
-_inherited: list[Knowledge] = []
+_inherited: list[tuple[Knowledge, MakeLibrary | None]] = []
 
 
-def _inherit(knowledge: Knowledge) -> None:
-    _inherited[:] = [knowledge]
+def _inherit(knowledge: Knowledge, library: MakeLibrary | None) -> None:
+    _inherited[:] = [(knowledge, library)]
 
 
 def _run_inherited(scenario: Scenario) -> ScenarioRun:
-    return run_scenario(scenario, _inherited[0])
+    knowledge, library = _inherited[0]
+    return run_scenario(scenario, knowledge, library=library)
 
 
 def _asked(
@@ -103,25 +111,33 @@ def _asked(
     return ScenarioRun(
         scenario=scenario,
         input_digest=placed.digest,
-        tools=tuple(_tool_run(scenario, placed, analysis, answer, broken) for answer in answers),
+        tools=tuple(_tool_run(scenario, placed, answer, broken, logs=_logs(placed, analysis)) for answer in answers),
         suppressed=tuple(sorted({entry.suppression for entry in analysis.index.suppressed})),
     )
+
+
+def _with_library(
+    run: ScenarioRun, placed: PlacedBundle, knowledge: Knowledge, folder: Path, make: MakeLibrary
+) -> ScenarioRun:
+    (folder / "library").mkdir()
+    answers = library_answers(placed.path, knowledge, folder / "library", make)
+    return replace(run, tools=(*run.tools, *(_tool_run(run.scenario, placed, answer, {}) for answer in answers)))
 
 
 def _tool_run(
     scenario: Scenario,
     placed: PlacedBundle,
-    analysis: Analysis,
     answer: Answer,
     broken: Mapping[str, Sequence[str]],
+    *,
+    logs: tuple[int, int] = (0, 0),
 ) -> ToolRun:
-    judgement = judge(placed.truth, answer.told, broken)
-    logs, scanned = _logs(placed, analysis)
+    judgement = judge(placed.truth, answer.told, answer.broken if answer.broken is not None else broken)
     tally = tally_of(
         judgement,
         is_healthy=scenario.is_healthy,
-        logs=logs,
-        logs_scanned=scanned,
+        logs=logs[0],
+        logs_scanned=logs[1],
         latency_ms=answer.latency_ms,
         # The index is handed over whole, so its first finding comes with its last.
         first_finding_ms=answer.latency_ms if answer.told else None,

@@ -11,11 +11,11 @@ from affidavit.errors import InputRefused
 from affidavit.evaluation.adversarial import AdversarialResult, adversarial_numbers
 from affidavit.evaluation.gates import GateResult
 from affidavit.evaluation.incident_result import IncidentsResult, Numbers, incident_numbers
-from affidavit.evaluation.metrics import metrics_of, rounded, total
+from affidavit.evaluation.metrics import Tally, metrics_of, rounded, total
 from affidavit.evaluation.mutations import Mutation
 from affidavit.evaluation.nodes import ScenarioRun
 from affidavit.evaluation.regression import Change
-from affidavit.evaluation.tools import ANALYZE, is_complete, tool_names
+from affidavit.evaluation.tools import ANALYZE, is_complete
 
 VERSION = "1.0"
 
@@ -69,10 +69,11 @@ _ADAPTER = TypeAdapter(EvaluationResult)
 def nodes_result(
     runs: Sequence[ScenarioRun], changes: Sequence[Change], mutations: Sequence[Mutation] | None
 ) -> NodesResult:
-    tallies = {name: [tool.tally for run in runs for tool in run.tools if tool.tool == name] for name in tool_names()}
+    asked = dict.fromkeys((ANALYZE, *(tool.tool for run in runs for tool in run.tools)))
+    tallies = {name: [tool.tally for run in runs for tool in run.tools if tool.tool == name] for name in asked}
     sums = {name: total(found) for name, found in tallies.items()}
     return NodesResult(
-        metrics={name: rounded(metrics_of(tally, is_complete=is_complete(name))) for name, tally in sums.items()},
+        metrics={name: _numbers_of(name, tally) for name, tally in sums.items()},
         counts={
             "scenarios": len(runs),
             "failed_scenarios": sum(bool(run.troubles) for run in runs),
@@ -86,6 +87,14 @@ def nodes_result(
         changes=tuple(changes),
         mutations=tuple(mutations) if mutations is not None else None,
     )
+
+
+def _numbers_of(tool: str, tally: Tally) -> Numbers:
+    """Shares of findings are null for a tool that never told one: a perfect score would say too much."""
+    numbers = rounded(metrics_of(tally, is_complete=is_complete(tool)))
+    if is_complete(tool) or tally.returned:
+        return numbers
+    return {name: value if name.startswith("latency") else None for name, value in numbers.items()}
 
 
 def measured(result: EvaluationResult) -> Mapping[str, float | None]:
@@ -112,11 +121,16 @@ def result_to_json(result: EvaluationResult) -> bytes:
 
 def result_from_json(path: Path) -> EvaluationResult:
     try:
-        return _ADAPTER.validate_json(path.read_bytes())
+        return parsed_result(path.read_bytes(), str(path))
     except OSError as error:
         raise InputRefused(f"{path} cannot be read: {error.strerror}", hint="give an evaluation.json") from error
+
+
+def parsed_result(text: bytes, name: str) -> EvaluationResult:
+    try:
+        return _ADAPTER.validate_json(text)
     except ValidationError as error:
-        raise InputRefused(f"{path} is no result of an evaluation", hint="give an evaluation.json of --out") from error
+        raise InputRefused(f"{name} is no result of an evaluation", hint="give an evaluation.json of --out") from error
 
 
 def _scenario(run: ScenarioRun) -> ScenarioResult:

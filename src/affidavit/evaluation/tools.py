@@ -6,7 +6,7 @@ A tool added here is measured and guarded against change on every bundle.
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,8 @@ class Answer:
     lines: tuple[str, ...]
     digest: str
     latency_ms: float
+    broken: Mapping[str, Sequence[str]] | None = None
+    """By finding: what does not re-read from the bytes it was asked of; None: from those that were analyzed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +72,6 @@ def _correlate(analysis: Analysis) -> Answer:
 
 TOOLS = (Tool(name="correlate", is_complete=False, ask=_correlate),)
 ANALYZE = "analyze"
-
-
-def tool_names() -> tuple[str, ...]:
-    return (ANALYZE, *(tool.name for tool in TOOLS))
 
 
 def is_complete(name: str) -> bool:

@@ -6,7 +6,9 @@ import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
+from affidavit.bootstrap import build_app
 from affidavit.bundle.workspace import prepare_output, publish
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.report.evaluation import print_evaluation
@@ -14,6 +16,7 @@ from affidavit.entrypoints.report.evaluation_page import render_evaluation
 from affidavit.entrypoints.report.screen import make_console
 from affidavit.errors import InputRefused
 from affidavit.evaluation.adversarial import AdversarialResult
+from affidavit.evaluation.baseline import as_baseline, baseline_file, stored_baseline
 from affidavit.evaluation.gates import Bound, check_gates, load_gates
 from affidavit.evaluation.incident_result import IncidentsResult
 from affidavit.evaluation.mutations import Mutation, run_mutations
@@ -30,6 +33,8 @@ from affidavit.evaluation.result import (
 )
 from affidavit.evaluation.scenario import load_scenarios
 from affidavit.knowledge import Knowledge, load_knowledge
+from affidavit.nodes.library import Library
+from affidavit.settings import Settings
 
 RESULT = "evaluation.json"
 PAGE = "evaluation.html"
@@ -61,17 +66,24 @@ class EvalOptions:
     def parts(self) -> tuple[str, ...]:
         return PARTS if self.part == "all" else (self.part,)
 
+    @property
+    def is_ours(self) -> bool:
+        """Answers and numbers are kept for our own scenarios and rules alone; others have none to compare with."""
+        return self.scenarios is None and self.rules is None and self.provider == "offline"
+
 
 def run_eval(options: EvalOptions) -> Exit:
     _refuse_contradictions(options)
     gates = load_gates(options.gate)
     if options.with_mutations:
         gates = {"nodes.uncovered": Bound(at_most=0), **gates}
-    before = result_from_json(options.baseline) if options.baseline is not None else None
+    before = result_from_json(options.baseline) if options.baseline is not None else _accepted(options)
     if options.out is not None:
         prepare_output(options.out)
     result = _evaluated(options)
     result = replace(result, gates=check_gates(gates, measured(result), options.parts))
+    if options.is_accepting:
+        _accept_baseline(result)
     _present(result, before, options)
     return Exit.DONE if result.passes else Exit.FOUND
 
@@ -79,8 +91,11 @@ def run_eval(options: EvalOptions) -> Exit:
 def _refuse_contradictions(options: EvalOptions) -> None:
     if options.part in ("all", ADVERSARIAL) and options.scenarios is not None:
         raise InputRefused("--scenarios fits one kind alone", hint="say `eval nodes` or `eval incidents`")
-    if NODES not in options.parts and (options.is_accepting or options.with_mutations or options.rules is not None):
-        raise InputRefused("--accept, --mutations and --rules are about findings", hint="say `eval nodes`")
+    if NODES not in options.parts and (options.with_mutations or options.rules is not None):
+        raise InputRefused("--mutations and --rules are about findings", hint="say `eval nodes`")
+    is_in_checkout = isinstance(stored_answers(), Path)
+    if options.is_accepting and not (options.is_ours and is_in_checkout):
+        raise InputRefused("--accept is for the built-in scenarios and rules", hint="run it in a source checkout")
 
 
 def _evaluated(options: EvalOptions) -> EvaluationResult:
@@ -119,15 +134,18 @@ def _nodes(options: EvalOptions, knowledge: Knowledge, counter: "_Counter") -> N
     workers = options.workers or os.cpu_count() or 1
     scenarios = load_scenarios(options.scenarios)
     runs: list[ScenarioRun] = []
-    for run in run_scenarios(scenarios, knowledge, workers=workers):
+    for run in run_scenarios(scenarios, knowledge, workers=workers, library=local_library):
         runs.append(run)
         counter.show(f"{len(runs)} of {len(scenarios)} scenarios  {run.scenario.id}")
     mutations = _mutations(runs, knowledge, workers, counter) if options.with_mutations else None
-    # Answers are kept for our own scenarios and rules alone; others have none to compare with.
-    is_ours = options.scenarios is None and options.rules is None
     if options.is_accepting:
-        _accept(runs, is_ours=is_ours)
-    return nodes_result(runs, changes(runs, stored_answers()) if is_ours else (), mutations)
+        accept(runs, cast("Path", stored_answers()))
+    return nodes_result(runs, changes(runs, stored_answers()) if options.is_ours else (), mutations)
+
+
+def local_library(folder: Path, knowledge: Knowledge) -> Library:
+    app = build_app(Settings.from_environment({"AFFIDAVIT_DATA": str(folder)}))
+    return Library(objects=app.objects, state=app.state, clock=app.clock, knowledge=knowledge)
 
 
 def _mutations(runs: list[ScenarioRun], knowledge: Knowledge, workers: int, counter: "_Counter") -> list[Mutation]:
@@ -138,11 +156,13 @@ def _mutations(runs: list[ScenarioRun], knowledge: Knowledge, workers: int, coun
     return found
 
 
-def _accept(runs: list[ScenarioRun], *, is_ours: bool) -> None:
-    folder = stored_answers()
-    if not is_ours or not isinstance(folder, Path):
-        raise InputRefused("--accept is for the built-in scenarios and rules", hint="run it in a source checkout")
-    accept(runs, folder)
+def _accepted(options: EvalOptions) -> EvaluationResult | None:
+    return stored_baseline() if options.is_ours else None
+
+
+def _accept_baseline(result: EvaluationResult) -> None:
+    file = cast("Path", baseline_file())
+    file.write_bytes(result_to_json(as_baseline(result, stored_baseline())))
 
 
 def _present(result: EvaluationResult, before: EvaluationResult | None, options: EvalOptions) -> None:

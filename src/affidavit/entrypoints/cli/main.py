@@ -254,7 +254,7 @@ def evaluate(
         Path | None, typer.Option(metavar="DIR", help="Write evaluation.json and evaluation.html to this folder.")
     ] = None,
     baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="An evaluation.json of before, to compare with.")
+        Path | None, typer.Option(metavar="FILE", help="An evaluation.json of before, to compare with (default: ours).")
     ] = None,
     gate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Gates of your own instead of the built-in ones (YAML).")

@@ -35,6 +35,7 @@ def _print_nodes(console: Console, nodes: NodesResult, before: NodesResult | Non
     if not is_quiet:
         console.print(_scenarios(nodes))
         console.print(_numbers(nodes, before))
+        console.print(_tools(nodes))
     for scenario in nodes.scenarios:
         _print_troubles(console, scenario)
     for change in nodes.changes:
@@ -72,15 +73,24 @@ def _scenarios(nodes: NodesResult) -> Table:
 
 
 def _numbers(nodes: NodesResult, before: NodesResult | None) -> Table:
-    tools = list(nodes.metrics)
     table = Table(box=None, pad_edge=False)
     table.add_column("metric", no_wrap=True)
-    for name in (*tools, *(("baseline",) if before is not None else ())):
+    for name in (ANALYZE, *(("baseline",) if before is not None else ())):
         table.add_column(name, justify="right")
     old: Mapping[str, tuple[float | None, float | None]] = compared(nodes, before) if before is not None else {}
-    for metric in nodes.metrics[ANALYZE]:
-        row = [_shown(nodes.metrics[tool].get(metric)) for tool in tools]
-        table.add_row(metric, *row, *((_shown(old[metric][0]),) if before is not None else ()))
+    for metric, value in nodes.metrics[ANALYZE].items():
+        table.add_row(metric, _shown(value), *((_shown(old[metric][0]),) if before is not None else ()))
+    return table
+
+
+def _tools(nodes: NodesResult) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("tool", no_wrap=True)
+    for name in ("precision", "recall", "severity", "citations", "p50 ms", "p95 ms"):
+        table.add_column(name, justify="right")
+    for tool, numbers in nodes.metrics.items():
+        times = [_shown(numbers.get(name), digits=1) for name in ("latency_p50_ms", "latency_p95_ms")]
+        table.add_row(tool, *(_shown(numbers.get(name)) for name in _COLUMNS), *times)
     return table
 
 

@@ -1,0 +1,90 @@
+"""Every question about a stored bundle is measured and guarded; broken on purpose, it shows."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from affidavit.entrypoints.cli.eval import local_library
+from affidavit.evaluation.bundles import place
+from affidavit.evaluation.library_tools import QUESTIONS
+from affidavit.evaluation.nodes import ScenarioRun, run_scenario
+from affidavit.evaluation.regression import accept, changes
+from affidavit.evaluation.result import nodes_result
+from affidavit.evaluation.scenario import Scenario, load_scenarios
+from affidavit.knowledge import Knowledge, load_knowledge
+from affidavit.nodes.library import Library, Shelf
+
+KNOWLEDGE = load_knowledge()
+SCENARIOS = {scenario.id: scenario for scenario in load_scenarios()}
+
+
+def run(name: str = "nodeadm") -> ScenarioRun:
+    done = run_scenario(SCENARIOS[name], KNOWLEDGE, library=local_library)
+    assert not done.failure, done.failure
+    return done
+
+
+def test_every_question_is_asked_and_answers_the_same_twice(tmp_path: Path) -> None:
+    first = run()
+    assert [tool.tool for tool in first.tools] == ["analyze", "correlate", *QUESTIONS]
+    assert not [tool.tool for tool in first.tools if any("refused" in line for line in tool.lines)]
+    accept([first], tmp_path)
+    assert changes([run()], tmp_path) == ()
+
+
+def test_an_answer_that_reads_differently_is_a_change_of_that_tool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accept([run()], tmp_path)
+    monkeypatch.setattr("affidavit.nodes.questions.summarize.CAVEAT", "Trust me.")
+    (change,) = changes([run()], tmp_path)
+    assert change.what == "tool summarize changed"
+
+
+def test_made_up_quotes_are_refuted_and_true_ones_hold() -> None:
+    (verified,) = [tool for tool in run().tools if tool.tool == "verify_report"]
+    verdicts = [line.split()[1] for line in verified.lines]
+    assert verdicts[-1] == "quote_not_found"
+    assert set(verdicts[:-1]) == {"holds"}
+
+
+def test_citations_fall_when_the_stored_bytes_are_not_the_ones_that_were_read() -> None:
+    class Spoiled(Library):
+        """Somebody changes the files after they were taken in."""
+
+        def open(self, instance_id: str, index_id: str | None = None) -> Shelf:
+            shelf = super().open(instance_id, index_id)
+            for finding in shelf.index.findings:
+                file = self.objects.local_copy(finding.evidence.full_key)
+                file.write_bytes(file.read_bytes().upper())
+            return shelf
+
+    def spoiled(folder: Path, knowledge: Knowledge) -> Library:
+        honest = local_library(folder, knowledge)
+        return Spoiled(objects=honest.objects, state=honest.state, clock=honest.clock, knowledge=knowledge)
+
+    done = run_scenario(SCENARIOS["nodeadm"], KNOWLEDGE, library=spoiled)
+    numbers = nodes_result([done], (), None).metrics
+    assert numbers["analyze"]["citation_accuracy"] == 1.0
+    assert numbers["errors"]["citation_accuracy"] == 0.0
+    (summary,) = [tool for tool in done.tools if tool.tool == "summarize"]
+    assert "does not re-read" in summary.lines[0]
+
+
+def test_a_tool_that_tells_no_findings_has_no_share_of_them() -> None:
+    numbers = nodes_result([run()], (), None).metrics
+    assert numbers["validate"]["finding_precision"] is None
+    assert numbers["validate"]["latency_p50_ms"] is not None
+    assert numbers["quick_triage"]["finding_precision"] == 1.0
+
+
+def test_a_bundle_that_names_no_instance_is_asked_too(tmp_path: Path) -> None:
+    placed = place(SCENARIOS["nodeadm"], tmp_path / "made")
+    shutil.move(placed.path, tmp_path / "mine.tar.gz")
+    mine = Scenario.model_validate(
+        {"id": "mine", "family": "x", "tells": "a bundle of my own", "bundle": tmp_path / "mine.tar.gz"}
+    )
+    done = run_scenario(mine, KNOWLEDGE, library=local_library)
+    assert not done.failure
+    assert [tool.tool for tool in done.tools if tool.tool == "quick_triage"]
