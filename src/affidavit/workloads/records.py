@@ -104,8 +104,8 @@ class Window(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    start: str
-    end: str
+    start: str = Field(description="Where it begins.")
+    end: str = Field(description="Where it ends.")
 
 
 class LogEvent(BaseModel):
@@ -166,7 +166,7 @@ class KmsKeyState(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    key_arn: str
+    key_arn: str = Field(description="The key.")
     state: str | None = Field(
         default=None, description="`Enabled`, `Disabled`, `PendingDeletion` …; null when unreadable."
     )
@@ -179,7 +179,7 @@ class IAMStateResponse(Answer):
     needed: ClassVar[tuple[str, ...]] = ("role_name", "inline_policies", "attached_policies")
 
     role_name: str = Field(default="", description="The function's execution role.")
-    role_arn: str | None = None
+    role_arn: str | None = Field(default=None, description="Its ARN; null when it could not be read.")
     role_exists: bool = Field(default=True, description="False when the function names a role that IAM does not know.")
     inline_policies: dict[str, Document] = Field(
         default_factory=dict[str, Document], description="Policy documents inside the role, by policy name."
@@ -194,7 +194,9 @@ class IAMStateResponse(Answer):
         default=None,
         description="ARN of the boundary. With one, an action must be allowed by it as well as by a policy.",
     )
-    permissions_boundary_document: Document | None = None
+    permissions_boundary_document: Document | None = Field(
+        default=None, description="The boundary's policy; null when there is none or it could not be read."
+    )
     trust_policy: Document | None = Field(default=None, description="Who may assume the role.")
     simulated_decisions: list[SimulatedDecision] = Field(
         default_factory=list[SimulatedDecision],
@@ -204,7 +206,9 @@ class IAMStateResponse(Answer):
         default_factory=dict[str, Document],
         description="Policies on resources, by ARN: the function's own and those of buckets its role names.",
     )
-    kms_keys: list[KmsKeyState] = Field(default_factory=list[KmsKeyState])
+    kms_keys: list[KmsKeyState] = Field(
+        description="Keys that the function's data or environment is encrypted with.", default_factory=list[KmsKeyState]
+    )
 
 
 # --- configuration ---------------------------------------------------------------------------------------------------
@@ -213,9 +217,11 @@ class IAMStateResponse(Answer):
 class VpcMembership(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    VpcId: str | None = None
-    SubnetIds: list[str] = Field(default_factory=list[str])
-    SecurityGroupIds: list[str] = Field(default_factory=list[str])
+    VpcId: str | None = Field(default=None, description="The VPC.")
+    SubnetIds: list[str] = Field(description="Subnets the function runs in.", default_factory=list[str])
+    SecurityGroupIds: list[str] = Field(
+        description="Security groups of its network interfaces.", default_factory=list[str]
+    )
 
 
 class FunctionMetrics(BaseModel):
@@ -223,11 +229,11 @@ class FunctionMetrics(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    window: Window
+    window: Window = Field(description="The time these numbers are of.")
     invocations: float | None = Field(default=None, description="Runs, without throttled ones.")
     errors: float | None = Field(default=None, description="Runs that failed.")
     throttles: float | None = Field(default=None, description="Calls refused because no concurrency was left.")
-    max_duration_ms: float | None = None
+    max_duration_ms: float | None = Field(default=None, description="The longest run, in milliseconds.")
     max_concurrent_executions: float | None = Field(default=None, description="Most runs of this function at once.")
     account_max_concurrent_executions: float | None = Field(
         default=None,
@@ -240,22 +246,22 @@ class LambdaConfigResponse(Answer):
 
     needed: ClassVar[tuple[str, ...]] = ("FunctionName",)
 
-    FunctionName: str = ""
-    FunctionArn: str | None = None
+    FunctionName: str = Field(default="", description="Name of the function.")
+    FunctionArn: str | None = Field(default=None, description="Its ARN.")
     Runtime: str | None = Field(default=None, description="Such as `python3.12`; null for container images.")
     Handler: str | None = Field(default=None, description="`module.function` that is called.")
     Role: str | None = Field(default=None, description="ARN of the execution role.")
     MemorySize: int | None = Field(default=None, description="Megabytes.")
     Timeout: int | None = Field(default=None, description="Seconds after which a run is killed.")
     State: str | None = Field(default=None, description="`Active`, `Pending`, `Inactive` or `Failed`.")
-    StateReason: str | None = None
-    StateReasonCode: str | None = None
-    LastModified: str | None = None
+    StateReason: str | None = Field(default=None, description="Why it is in this state.")
+    StateReasonCode: str | None = Field(default=None, description="The same as a code.")
+    LastModified: str | None = Field(default=None, description="When it was changed last.")
     LastUpdateStatus: str | None = Field(default=None, description="`Successful`, `InProgress` or `Failed`.")
-    LastUpdateStatusReason: str | None = None
-    LastUpdateStatusReasonCode: str | None = None
-    PackageType: str | None = None
-    Architectures: list[str] = Field(default_factory=list[str])
+    LastUpdateStatusReason: str | None = Field(default=None, description="Why the last update stands as it does.")
+    LastUpdateStatusReasonCode: str | None = Field(default=None, description="The same as a code.")
+    PackageType: str | None = Field(default=None, description="`Zip` or `Image`.")
+    Architectures: list[str] = Field(description="`x86_64` or `arm64`.", default_factory=list[str])
     Layers: list[str] = Field(default_factory=list[str], description="ARNs of the layers, with version.")
     EnvironmentVariableNames: list[str] = Field(
         default_factory=list[str], description="Names only. A variable that is not listed is not set."
@@ -265,7 +271,9 @@ class LambdaConfigResponse(Answer):
     )
     KMSKeyArn: str | None = Field(default=None, description="Customer key of the environment; null: Lambda's own key.")
     LogGroup: str | None = Field(default=None, description="Custom log group; null: `/aws/lambda/<name>`.")
-    DeadLetterTarget: str | None = None
+    DeadLetterTarget: str | None = Field(
+        default=None, description="Queue or topic that failed events go to; null: none."
+    )
     VpcConfig: VpcMembership | None = Field(default=None, description="Null when the function is not in a VPC.")
     ReservedConcurrentExecutions: int | None = Field(
         default=None,
@@ -277,7 +285,9 @@ class LambdaConfigResponse(Answer):
     AccountUnreservedConcurrency: int | None = Field(
         default=None, description="What is left for functions without reservation."
     )
-    Metrics: FunctionMetrics | None = None
+    Metrics: FunctionMetrics | None = Field(
+        default=None, description="Recent numbers of the function; null when they could not be read."
+    )
 
 
 # --- network ---------------------------------------------------------------------------------------------------------
@@ -296,36 +306,36 @@ class NaclRule(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    number: int
-    direction: Literal["egress", "ingress"]
-    action: Literal["allow", "deny"]
+    number: int = Field(description="Rules are tried in the order of their numbers; the first that fits decides.")
+    direction: Literal["egress", "ingress"] = Field(description="Which way the packets go.")
+    action: Literal["allow", "deny"] = Field(description="What happens to them.")
     protocol: str = Field(description="`all`, `tcp`, `udp`, `icmp` or a number.")
-    cidr: str
+    cidr: str = Field(description="The other side's addresses.")
     ports: str = Field(default="all", description="`all`, `443` or `1024-65535`.")
 
 
 class SubnetState(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    subnet_id: str
-    zone: str | None = None
-    cidr: str | None = None
-    free_addresses: int | None = None
+    subnet_id: str = Field(description="The subnet.")
+    zone: str | None = Field(default=None, description="Its availability zone.")
+    cidr: str | None = Field(default=None, description="Its addresses.")
+    free_addresses: int | None = Field(default=None, description="Addresses that are left in it.")
     route_table_id: str | None = Field(default=None, description="Its own table, or the VPC's main one.")
-    routes: list[Route] = Field(default_factory=list[Route])
+    routes: list[Route] = Field(description="Of its route table.", default_factory=list[Route])
     has_default_route: bool | None = Field(
         default=None,
         description="Whether an active route to 0.0.0.0/0 leaves the VPC; null when routes could not be read.",
     )
-    nacl_id: str | None = None
-    nacl_rules: list[NaclRule] = Field(default_factory=list[NaclRule])
+    nacl_id: str | None = Field(default=None, description="Its network ACL.")
+    nacl_rules: list[NaclRule] = Field(description="Of its network ACL, in order.", default_factory=list[NaclRule])
 
 
 class EgressRule(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    protocol: str
-    ports: str = "all"
+    protocol: str = Field(description="`all`, `tcp`, `udp`, `icmp` or a number.")
+    ports: str = Field(default="all", description="`all`, `443` or `1024-65535`.")
     to: list[str] = Field(description="CIDRs, prefix lists or security groups.")
 
 
@@ -334,8 +344,8 @@ class SecurityGroupState(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    group_id: str
-    name: str | None = None
+    group_id: str = Field(description="The security group.")
+    name: str | None = Field(default=None, description="Its name.")
     egress: list[EgressRule] = Field(
         default_factory=list[EgressRule], description="Empty: this group lets nothing out."
     )
@@ -344,21 +354,25 @@ class SecurityGroupState(BaseModel):
 class EndpointState(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    endpoint_id: str
+    endpoint_id: str = Field(description="The VPC endpoint.")
     service: str = Field(description="Such as `com.amazonaws.ca-central-1.s3`.")
     kind: str = Field(description="`Gateway` or `Interface`.")
-    state: str
-    route_table_ids: list[str] = Field(default_factory=list[str])
-    subnet_ids: list[str] = Field(default_factory=list[str])
-    private_dns: bool | None = None
-    policy: Document | None = None
+    state: str = Field(description="`available` when it can be used.")
+    route_table_ids: list[str] = Field(
+        description="Route tables that lead to it (gateway endpoints).", default_factory=list[str]
+    )
+    subnet_ids: list[str] = Field(description="Subnets it is in (interface endpoints).", default_factory=list[str])
+    private_dns: bool | None = Field(default=None, description="Whether the service's usual name leads to it.")
+    policy: Document | None = Field(
+        default=None, description="What may pass through it; null when it could not be read."
+    )
 
 
 class DnsState(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     support: bool | None = Field(default=None, description="Whether the VPC's own resolver answers (enableDnsSupport).")
-    hostnames: bool | None = None
+    hostnames: bool | None = Field(default=None, description="Whether hosts of the VPC get names (enableDnsHostnames).")
     servers: list[str] = Field(default_factory=list[str], description="Name servers of the VPC's DHCP options.")
 
 
@@ -367,15 +381,17 @@ class NetworkStateResponse(Answer):
 
     needed: ClassVar[tuple[str, ...]] = ("lambda_name", "in_vpc")
 
-    lambda_name: str = ""
+    lambda_name: str = Field(default="", description="Name of the function.")
     in_vpc: bool = Field(
         default=False, description="False: the function uses Lambda's own network, which cannot be blocked here."
     )
-    vpc_id: str | None = None
-    subnets: list[SubnetState] = Field(default_factory=list[SubnetState])
-    security_groups: list[SecurityGroupState] = Field(default_factory=list[SecurityGroupState])
-    endpoints: list[EndpointState] = Field(default_factory=list[EndpointState])
-    dns: DnsState | None = None
+    vpc_id: str | None = Field(default=None, description="The VPC; null when it is in none.")
+    subnets: list[SubnetState] = Field(description="Subnets the function runs in.", default_factory=list[SubnetState])
+    security_groups: list[SecurityGroupState] = Field(
+        description="Its security groups.", default_factory=list[SecurityGroupState]
+    )
+    endpoints: list[EndpointState] = Field(description="Endpoints of its VPC.", default_factory=list[EndpointState])
+    dns: DnsState | None = Field(default=None, description="DNS of its VPC; null when it is in none.")
 
 
 # --- the tools -------------------------------------------------------------------------------------------------------

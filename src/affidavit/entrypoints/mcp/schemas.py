@@ -10,7 +10,7 @@ from affidavit.entrypoints.mcp.truncation import SCHEMA as TRUNCATION
 DEBUG = "debug"
 _TEXT = {"type": "string"}
 _ADDED: dict[str, Any] = {
-    "success": {"const": True, "type": "boolean"},
+    "success": {"const": True, "type": "boolean", "description": "true on every answer; an error has another shape."},
     "redacted": {
         "type": "object",
         "additionalProperties": {"type": "integer"},

@@ -53,30 +53,30 @@ class CorrelateRequest(Request):
 
 class TimelineEvent(Wire):
     finding_id: FindingId
-    timestamp: datetime
+    timestamp: datetime = Field(description="UTC.")
     source: str = Field(description="The component that reported it.")
-    severity: Severity
-    event: str
-    evidence: EvidenceRecord
+    severity: Severity = Field(description="How bad it is.")
+    event: str = Field(description="Short name of what happened.")
+    evidence: EvidenceRecord = Field(description="The line that shows it.")
 
 
 class SharedSignalRecord(Wire):
     """One kind of trouble that several components report close together in time."""
 
-    signal: str
-    sources: list[str]
-    finding_ids: list[str]
-    cluster_id: str
+    signal: str = Field(description="The family of trouble.")
+    sources: list[str] = Field(description="The components that report it.")
+    finding_ids: list[str] = Field(description="Their findings.")
+    cluster_id: str = Field(description="The cluster it happened in.")
 
 
 class ClusterRecord(Wire):
     """Events that follow each other without a gap longer than timeWindow."""
 
-    cluster_id: str
-    start_time: datetime
-    end_time: datetime
-    event_count: int
-    dominant_severity: Severity
+    cluster_id: str = Field(description="C-001 is the earliest.")
+    start_time: datetime = Field(description="Its first event, UTC.")
+    end_time: datetime = Field(description="Its last event, UTC.")
+    event_count: int = Field(description="How many events it has.")
+    dominant_severity: Severity = Field(description="The worst in it.")
     events: list[str] = Field(description="Finding ids, earliest first.")
 
 
@@ -84,17 +84,17 @@ class ChainRecord(Wire):
     """A potential chain of causes: a hint to check against the quoted lines, never a proof."""
 
     chain: list[str] = Field(description="The steps that were seen, in the order in which one tends to cause the next.")
-    confidence: Level
-    cluster_id: str
+    confidence: Level = Field(description="high only when the whole chain was seen in order of time.")
+    cluster_id: str = Field(description="The cluster it happened in.")
     finding_ids: list[str] = Field(description="The finding that shows each step.")
 
 
 class CorrelateAnswer(Answer):
     index_id: FoundIndex
     timeline: list[TimelineEvent | ConciseFinding] = Field(description="Earliest first.")
-    correlations: list[SharedSignalRecord]
-    clusters: list[ClusterRecord]
+    correlations: list[SharedSignalRecord] = Field(description="Troubles that several components report together.")
+    clusters: list[ClusterRecord] = Field(description="Events that happened together, earliest first.")
     potential_root_cause_chains: list[ChainRecord] = Field(description="The likeliest first. Potential, not proven.")
-    confidence: ConfidenceRecord
-    caveat: str
-    coverage_report: CoverageReport
+    confidence: ConfidenceRecord = Field(description="How far this can be trusted.")
+    caveat: str = Field(description="What this answer cannot tell; repeat it in a report.")
+    coverage_report: CoverageReport = Field(description="What the index looked at.")

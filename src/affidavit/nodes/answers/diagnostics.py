@@ -40,7 +40,7 @@ class DiagnosticCheck(Wire):
 
 class DiagnosticsAnswer(Answer):
     index_id: FoundIndex
-    checks: list[DiagnosticCheck]
-    confidence: ConfidenceRecord
-    caveat: str
+    checks: list[DiagnosticCheck] = Field(description="One for each thing that was looked at.")
+    confidence: ConfidenceRecord = Field(description="How far this can be trusted.")
+    caveat: str = Field(description="What this answer cannot tell; repeat it in a report.")
     coverage_report: CoverageReport = Field(description="The files these checks read.")

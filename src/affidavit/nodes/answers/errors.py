@@ -50,28 +50,28 @@ class ErrorsRequest(Request):
 
 
 class SeverityCounts(Wire):
-    critical: int
-    high: int
-    medium: int
-    low: int
-    info: int
-    total: int
+    critical: int = Field(description="Findings of severity critical.")
+    high: int = Field(description="Findings of severity high.")
+    medium: int = Field(description="Findings of severity medium.")
+    low: int = Field(description="Findings of severity low.")
+    info: int = Field(description="Findings of severity info.")
+    total: int = Field(description="All findings.")
 
 
 class Pagination(Wire):
-    page_size: int
+    page_size: int = Field(description="Findings in one answer, at most.")
     total_findings: int = Field(description="Findings of the asked severity on all pages together.")
     next_page_token: str | None = Field(description="Pass it as pageToken to get the next page; null on the last.")
-    has_more: bool
+    has_more: bool = Field(description="true when there is another page.")
 
 
 class ErrorsAnswer(Answer):
     """Every finding has an id: a report must cite it and quote the excerpt verbatim."""
 
     index_id: FoundIndex
-    findings: list[FindingRecord | ConciseFinding]
+    findings: list[FindingRecord | ConciseFinding] = Field(description="Worst first, then by time.")
     summary: SeverityCounts = Field(description="All findings of the index, whatever was filtered.")
     suppressed_total: int = Field(description="Hits a known harmless context explains; they are no findings.")
     gaps: list[str] = Field(description="What the index could not see. No findings is not health while there are gaps.")
-    coverage_report: CoverageReport
-    pagination: Pagination
+    coverage_report: CoverageReport = Field(description="What the index looked at.")
+    pagination: Pagination = Field(description="Where this page stands.")

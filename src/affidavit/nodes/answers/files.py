@@ -30,25 +30,27 @@ class ListBundleFilesRequest(Request):
 
 
 class BundleFile(Wire):
-    path: str
+    path: str = Field(description="Path in the bundle.")
     key: str = Field(description="Pass it as logKey to read or artifact.")
-    size_bytes: int
-    type: FileType
-    status: FileStatus
+    size_bytes: int = Field(description="Its size.")
+    type: FileType = Field(description="What kind of file it is.")
+    status: FileStatus = Field(description="Whether it could be stored.")
     scanned: bool | None = Field(description="Whether the index looked at it in full; null when nothing tells.")
     reason: Annotated[str | None, ABSENT_WHEN_NONE] = Field(
         default=None, description="Why it is not stored or not scanned."
     )
-    skip_reason: Annotated[SkipReason | None, ABSENT_WHEN_NONE] = None
+    skip_reason: Annotated[SkipReason | None, ABSENT_WHEN_NONE] = Field(
+        default=None, description="Why the index did not look at it."
+    )
 
 
 class ListBundleFilesAnswer(Answer):
     index_id: FoundIndex
     manifest_version: str | None = Field(description="null: there is no manifest; the files are those that are stored.")
     files: list[BundleFile] = Field(description="In path order.")
-    total_files: int
-    total_size_bytes: int
-    coverage_report: CoverageReport
+    total_files: int = Field(description="Files that fit the question, listed or not.")
+    total_size_bytes: int = Field(description="Their size together.")
+    coverage_report: CoverageReport = Field(description="What the index looked at.")
 
 
 class ArtifactRequest(Request):
@@ -70,5 +72,5 @@ class ArtifactAnswer(Answer):
     url: str = Field(
         description="A presigned link, or the path of a local file. It is a secret: show it to nobody else."
     )
-    size_bytes: int
-    expires_at: datetime
+    size_bytes: int = Field(description="Size of the file.")
+    expires_at: datetime = Field(description="When the link stops working, UTC.")

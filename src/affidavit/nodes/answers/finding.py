@@ -18,7 +18,7 @@ class LineSpan(Wire):
 
 
 class ByteSpan(Wire):
-    start: int
+    start: int = Field(description="First byte, counted from 0.")
     end: int = Field(description="Exclusive; the line end is not part of it.")
 
 
@@ -39,29 +39,29 @@ class EvidenceRecord(Wire):
 
 
 class OccurrenceRecord(Wire):
-    line: int
-    byte_offset: ByteSpan | None
-    timestamp: datetime | None
+    line: int = Field(description="Line number, 1-based.")
+    byte_offset: ByteSpan | None = Field(description="Where its bytes are.")
+    timestamp: datetime | None = Field(description="UTC; null when the line's time could not be read.")
 
 
 class ConfirmationRecord(Wire):
     """Whether a critical finding is shown by two independent components."""
 
-    signals: int
-    confirmed: bool
-    sources: list[str]
+    signals: int = Field(description="Independent components that show it.")
+    confirmed: bool = Field(description="true when there are at least two.")
+    sources: list[str] = Field(description="These components.")
 
 
 class EpisodeRecord(Wire):
-    start: datetime
-    end: datetime
-    count: int
+    start: datetime = Field(description="Its first line, UTC.")
+    end: datetime = Field(description="Its last line, UTC.")
+    count: int = Field(description="Occurrences in it.")
     cleared_at: datetime | None = Field(description="When a line said that it was over.")
 
 
 class ConciseFinding(Wire):
     finding_id: FindingId
-    severity: Severity
+    severity: Severity = Field(description="How bad it is.")
     pattern: str = Field(description="Short name of what was found.")
     count: int = Field(description="Exact number of occurrences.")
 
@@ -76,21 +76,23 @@ class FindingRecord(Wire):
     """A fault that one rule found in one file."""
 
     finding_id: FindingId
-    rule: str
-    severity: Severity
+    rule: str = Field(description="Id of the rule that found it.")
+    severity: Severity = Field(description="How bad it is.")
     pattern: str = Field(description="Short name of what was found.")
     description: str = Field(description="What it means.")
     component: str = Field(description="Who wrote the line: kernel, kubelet, containerd, cni …")
     signal: str = Field(description="The family of trouble it belongs to.")
     count: int = Field(description="Exact number of occurrences, however many are listed.")
     first_seen: datetime | None = Field(description="UTC; null when no line had a time.")
-    last_seen: datetime | None
-    evidence: EvidenceRecord
+    last_seen: datetime | None = Field(description="UTC; null when no line had a time.")
+    evidence: EvidenceRecord = Field(description="The occurrence that stands for all.")
     additional_occurrences: list[OccurrenceRecord] = Field(description="The other lines, at most 100 of them.")
     occurrences_listed: Annotated[int | None, ABSENT_WHEN_NONE] = Field(
         default=None, description="Only there when not all occurrences are listed."
     )
-    occurrences_total: Annotated[int | None, ABSENT_WHEN_NONE] = None
+    occurrences_total: Annotated[int | None, ABSENT_WHEN_NONE] = Field(
+        default=None, description="How many there are; only there when not all are listed."
+    )
     confirmation: Annotated[ConfirmationRecord | None, ABSENT_WHEN_NONE] = Field(
         default=None, description="Only on critical findings."
     )
@@ -99,11 +101,15 @@ class FindingRecord(Wire):
     )
     detail: Annotated[str | None, ABSENT_WHEN_NONE] = Field(default=None, description="The measured fact, of a check.")
     state: Annotated[State | None, ABSENT_WHEN_NONE] = Field(default=None, description="Whether the fault is over.")
-    episodes: Annotated[list[EpisodeRecord] | None, ABSENT_WHEN_NONE] = None
+    episodes: Annotated[list[EpisodeRecord] | None, ABSENT_WHEN_NONE] = Field(
+        default=None, description="Stretches of time in which it occurred."
+    )
     is_baseline: Annotated[bool | None, ABSENT_WHEN_NONE] = Field(
         default=None, description="true when many bundles of the cluster show this pattern."
     )
-    baseline_note: Annotated[str | None, ABSENT_WHEN_NONE] = None
+    baseline_note: Annotated[str | None, ABSENT_WHEN_NONE] = Field(
+        default=None, description="How many bundles of the cluster show it, and what that means."
+    )
 
     @classmethod
     def of(cls, finding: Finding) -> "FindingRecord":

@@ -27,27 +27,27 @@ class CompareNodesRequest(Request):
 
 
 class NodeShowing(Wire):
-    instance_id: str = Field(validation_alias="instanceId", serialization_alias="instanceId")
-    index_id: str
-    finding_ids: list[str]
-    count: int
-    severity: Severity
+    instance_id: str = Field(description="The node.", validation_alias="instanceId", serialization_alias="instanceId")
+    index_id: str = Field(description="The index its finding ids belong to.")
+    finding_ids: list[str] = Field(description="Its findings of this pattern.")
+    count: int = Field(description="Occurrences on this node.")
+    severity: Severity = Field(description="The worst on this node.")
     evidence: EvidenceRecord = Field(description="A line that shows it on this node.")
 
 
 class SharedPattern(Wire):
-    pattern: str
+    pattern: str = Field(description="Short name of what was found.")
     severity: Severity = Field(description="The worst on any node.")
-    nodes: list[NodeShowing]
+    nodes: list[NodeShowing] = Field(description="Nodes that show it.")
     absent_on: list[str] = Field(description="Compared nodes that do not show it.")
 
 
 class ComparedNode(Wire):
-    instance_id: str = Field(validation_alias="instanceId", serialization_alias="instanceId")
-    index_id: str
-    indexed_at: datetime
-    summary: SeverityCounts
-    coverage_report: CoverageReport
+    instance_id: str = Field(description="The node.", validation_alias="instanceId", serialization_alias="instanceId")
+    index_id: str = Field(description="The index that was compared.")
+    indexed_at: datetime = Field(description="When it was indexed, UTC.")
+    summary: SeverityCounts = Field(description="Its findings by severity.")
+    coverage_report: CoverageReport = Field(description="What its index looked at.")
 
 
 class CompareNodesAnswer(Answer):
@@ -55,8 +55,8 @@ class CompareNodesAnswer(Answer):
     without_bundle: list[str] = Field(description="Nodes that could not be compared: nothing was collected from them.")
     common: list[SharedPattern] = Field(description="What every compared node shows, worst first.")
     partial: list[SharedPattern] = Field(description="What only some of them show, worst first.")
-    confidence: ConfidenceRecord
-    caveat: str
+    confidence: ConfidenceRecord = Field(description="How far this can be trusted.")
+    caveat: str = Field(description="What this answer cannot tell; repeat it in a report.")
     coverage_report: CoverageReport = Field(description="Of all compared bundles together.")
 
 
@@ -75,20 +75,22 @@ class ClusterHealthRequest(Request):
 
 
 class RankedNode(Wire):
-    instance_id: str = Field(validation_alias="instanceId", serialization_alias="instanceId")
+    instance_id: str = Field(description="The node.", validation_alias="instanceId", serialization_alias="instanceId")
     rank: int = Field(description="1 is the node in the worst state.")
-    index_id: str
-    indexed_at: datetime
-    summary: SeverityCounts
+    index_id: str = Field(description="The index it is ranked by.")
+    indexed_at: datetime = Field(description="When it was indexed, UTC.")
+    summary: SeverityCounts = Field(description="Its findings by severity.")
     worst: list[str] = Field(description="Its worst findings by id and name.")
     gaps: int = Field(description="How many things its index could not see.")
 
 
 class ClusterHealthAnswer(Answer):
-    cluster_name: str = Field(validation_alias="clusterName", serialization_alias="clusterName")
-    nodes: list[RankedNode]
+    cluster_name: str = Field(
+        description="The cluster.", validation_alias="clusterName", serialization_alias="clusterName"
+    )
+    nodes: list[RankedNode] = Field(description="Worst first.")
     without_bundle: list[str] = Field(description="Nodes nothing is known of: nothing was collected from them.")
     common: list[SharedPattern] = Field(description="What at least two nodes show, the most widespread first.")
-    confidence: ConfidenceRecord
-    caveat: str
+    confidence: ConfidenceRecord = Field(description="How far this can be trusted.")
+    caveat: str = Field(description="What this answer cannot tell; repeat it in a report.")
     coverage_report: CoverageReport = Field(description="Of all bundles of the cluster together.")

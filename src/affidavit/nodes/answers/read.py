@@ -67,18 +67,29 @@ class ReadAnswer(Answer):
     end_byte: int = Field(
         validation_alias="endByte", serialization_alias="endByte", description="Where the last line ends, exclusive."
     )
-    line_count: int = Field(validation_alias="lineCount", serialization_alias="lineCount")
+    line_count: int = Field(
+        description="Lines in `content`.", validation_alias="lineCount", serialization_alias="lineCount"
+    )
     total_size: int = Field(
         validation_alias="totalSize", serialization_alias="totalSize", description="Size of the file in bytes."
     )
-    total_size_human: str = Field(validation_alias="totalSizeHuman", serialization_alias="totalSizeHuman")
-    has_more: bool = Field(validation_alias="hasMore", serialization_alias="hasMore")
+    total_size_human: str = Field(
+        description="The same, for people.", validation_alias="totalSizeHuman", serialization_alias="totalSizeHuman"
+    )
+    has_more: bool = Field(
+        description="true when the file goes on.", validation_alias="hasMore", serialization_alias="hasMore"
+    )
     next_chunk_start: int | None = Field(
         validation_alias="nextChunkStart",
         serialization_alias="nextChunkStart",
         description="startByte of the next call; null at the end of the file.",
     )
-    line_aligned: Literal[True] = Field(default=True, validation_alias="lineAligned", serialization_alias="lineAligned")
+    line_aligned: Literal[True] = Field(
+        description="Always: no line is ever cut.",
+        default=True,
+        validation_alias="lineAligned",
+        serialization_alias="lineAligned",
+    )
     link: Annotated[str | None, ABSENT_WHEN_NONE] = Field(
         default=None,
         description="Only there when the lines from startByte to endByte are too long to be in `content`, which is "

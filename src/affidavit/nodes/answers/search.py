@@ -56,11 +56,11 @@ class SearchRequest(Request):
 
 
 class MatchRecord(Wire):
-    line: int
-    byte_offset: ByteSpan
-    timestamp: datetime | None
+    line: int = Field(description="Line number, 1-based.")
+    byte_offset: ByteSpan = Field(description="Where its bytes are.")
+    timestamp: datetime | None = Field(description="UTC; null when the line's time could not be read.")
     excerpt: str = Field(description="The line as it is stored, its first 500 characters.")
-    sha256: str
+    sha256: str = Field(description="Of these bytes.")
 
 
 class SearchResult(Wire):
@@ -68,7 +68,7 @@ class SearchResult(Wire):
 
     finding_id: FindingId
     file: str = Field(description="Path in the bundle.")
-    full_key: str
+    full_key: str = Field(description="Object key of the file; pass it to read.")
     severity: Severity = Field(
         description="Of the worst finding of the index that covers one of the listed lines; info when none does."
     )
@@ -85,6 +85,6 @@ class SearchAnswer(Answer):
     index_id: FoundIndex
     results: list[SearchResult | ConciseFinding] = Field(description="One for each file with a match, in path order.")
     total_matches: int = Field(description="Matching lines in all files, listed or not.")
-    files_matched: int
+    files_matched: int = Field(description="Files with a match.")
     gaps: list[str] = Field(description="What could not be searched, and why.")
-    coverage_report: CoverageReport
+    coverage_report: CoverageReport = Field(description="What this search read.")

@@ -48,27 +48,27 @@ class SummarizeRequest(Request):
 
 class SummarizedFinding(Wire):
     id: FindingId
-    severity: Severity
-    pattern: str
-    count: int
-    description: str
+    severity: Severity = Field(description="How bad it is.")
+    pattern: str = Field(description="Short name of what was found.")
+    count: int = Field(description="Exact number of occurrences.")
+    description: str = Field(description="What it means.")
     evidence: EvidenceRecord = Field(description="Re-read and found true while this answer was made.")
     is_baseline: bool = Field(description="true when many bundles of the cluster show this pattern.")
     note: str = Field(description="What to keep in mind about this finding; empty when there is nothing.")
 
 
 class Recommendation(Wire):
-    text: str
+    text: str = Field(description="A first step.")
     finding_ids: list[str] = Field(description="The findings it rests on.")
 
 
 class SummarizeAnswer(Answer):
     index_id: FoundIndex
-    finding_ids_requested: list[str]
-    finding_ids_resolved: list[str]
+    finding_ids_requested: list[str] = Field(description="The ids as asked for.")
+    finding_ids_resolved: list[str] = Field(description="Those the report holds: all of them.")
     findings: list[SummarizedFinding] = Field(description="Worst first.")
-    affected_components: list[str]
-    recommendations: list[Recommendation]
-    confidence: ConfidenceRecord
-    caveat: str
+    affected_components: list[str] = Field(description="Who reported these findings.")
+    recommendations: list[Recommendation] = Field(description="First steps; empty when not asked for.")
+    confidence: ConfidenceRecord = Field(description="How far this can be trusted.")
+    caveat: str = Field(description="What this answer cannot tell; repeat it in a report.")
     coverage_report: CoverageReport = Field(description="The files that were re-read for this answer.")

@@ -25,32 +25,32 @@ class QuickTriageRequest(Request):
 
 class BundleState(Wire):
     complete: bool = Field(description="true only when every file of the archive is stored and its checksum agrees.")
-    verified_files: int
-    total_expected: int
-    missing_total: int
-    corrupted_total: int
+    verified_files: int = Field(description="Files whose checksum was computed just now and agrees.")
+    total_expected: int = Field(description="Files of the archive.")
+    missing_total: int = Field(description="Files that are not stored.")
+    corrupted_total: int = Field(description="Files that are not what was collected.")
 
 
 class TriagedFinding(Wire):
     finding_id: FindingId
-    severity: Severity
-    pattern: str
-    description: str
-    component: str
-    count: int
-    evidence: EvidenceRecord
+    severity: Severity = Field(description="How bad it is.")
+    pattern: str = Field(description="Short name of what was found.")
+    description: str = Field(description="What it means.")
+    component: str = Field(description="Who wrote the line.")
+    count: int = Field(description="Exact number of occurrences.")
+    evidence: EvidenceRecord = Field(description="The line that stands for all.")
 
 
 class QuickTriageAnswer(Answer):
     """validate, errors and correlate in one answer of bounded size."""
 
-    instance_id: str = Field(validation_alias="instanceId", serialization_alias="instanceId")
+    instance_id: str = Field(description="The node.", validation_alias="instanceId", serialization_alias="instanceId")
     index_id: FoundIndex
-    bundle: BundleState
-    summary: SeverityCounts
+    bundle: BundleState = Field(description="Whether the bundle is whole.")
+    summary: SeverityCounts = Field(description="All findings of the index, by severity.")
     top_findings: list[TriagedFinding] = Field(description="The worst, at most ten.")
     potential_root_cause_chains: list[ChainRecord] = Field(description="At most five, the likeliest first.")
     next_steps: list[str] = Field(description="Calls worth making next.")
-    confidence: ConfidenceRecord
-    caveat: str
-    coverage_report: CoverageReport
+    confidence: ConfidenceRecord = Field(description="How far this can be trusted.")
+    caveat: str = Field(description="What this answer cannot tell; repeat it in a report.")
+    coverage_report: CoverageReport = Field(description="What the index looked at.")

@@ -37,24 +37,24 @@ class ValidateRequest(Request):
 
 
 class CorruptedFile(Wire):
-    file: str
-    expected_size: int
-    actual_size: int
-    expected_md5: str | None
-    actual_md5: str
+    file: str = Field(description="Path in the bundle.")
+    expected_size: int = Field(description="Bytes it had when collected.")
+    actual_size: int = Field(description="Bytes it has now.")
+    expected_md5: str | None = Field(description="Digest when collected; null when the manifest has none.")
+    actual_md5: str = Field(description="Digest now.")
 
 
 class ValidateAnswer(Answer):
-    instance_id: str = Field(validation_alias="instanceId", serialization_alias="instanceId")
+    instance_id: str = Field(description="The node.", validation_alias="instanceId", serialization_alias="instanceId")
     index_id: str | None = Field(description="The index whose files were checked; null when there is none yet.")
     manifest_version: str | None = Field(description="null: there is no manifest, so nothing could be verified.")
     complete: bool = Field(
         description="true only when every file of the archive is stored and its checksum was computed and agrees."
     )
     verified_files: int = Field(description="Files whose checksum was computed just now and agrees.")
-    total_expected: int
+    total_expected: int = Field(description="Files of the archive.")
     missing_files: list[str] = Field(description="Files that the archive held and that are not stored, or were never.")
-    corrupted_files: list[CorruptedFile]
-    total_size_bytes: int
+    corrupted_files: list[CorruptedFile] = Field(description="Files that are not what was collected.")
+    total_size_bytes: int = Field(description="Size of the files of the archive together.")
     gaps: list[str] = Field(description="What could not be checked, and why.")
-    coverage_report: CoverageReport
+    coverage_report: CoverageReport = Field(description="What was checked.")

@@ -30,11 +30,11 @@ class ClaimVerdict(StrEnum):
 
 
 class JudgedClaim(Wire):
-    finding_id: str
-    verdict: ClaimVerdict
+    finding_id: str = Field(description="The finding the claim cites.")
+    verdict: ClaimVerdict = Field(description="Whether it holds, or what does not.")
     reason: str = Field(description="What does not hold, and what to do about it. Empty when the claim holds.")
     file: str | None = Field(description="Where the quote stands.")
-    line: int | None
+    line: int | None = Field(description="Its line number, 1-based.")
     sha256: str | None = Field(description="Of the line's bytes.")
 
 
@@ -42,6 +42,6 @@ class VerifyReportAnswer(Answer):
     index_id: FoundIndex
     all_hold: bool = Field(description="Report only when this is true; a quote that holds does not prove a conclusion.")
     claims: list[JudgedClaim] = Field(description="In the order of the request.")
-    held: int
-    refuted: int
+    held: int = Field(description="Claims that hold.")
+    refuted: int = Field(description="Claims that do not.")
     coverage_report: CoverageReport = Field(description="The files that were re-read for this answer.")

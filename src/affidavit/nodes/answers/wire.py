@@ -89,7 +89,7 @@ class TruncationInfo(Wire):
 
 
 class Answer(Wire):
-    success: Literal[True] = True
+    success: Literal[True] = Field(default=True, description="true on every answer; an error has another shape.")
     truncated: bool = Field(
         default=False, description="true when something was left out of this answer; see truncation_info."
     )
@@ -99,19 +99,19 @@ class Answer(Wire):
 
 
 class SkippedFileRecord(Wire):
-    file: str
+    file: str = Field(description="Path in the bundle.")
     reason: SkipReason = Field(description="Why it was not read.")
-    size_bytes: int
+    size_bytes: int = Field(description="Size of the file.")
 
 
 class CoverageReport(Wire):
     """What this call looked at. Finding nothing means nothing where coverage is thin."""
 
-    files_scanned: int
-    total_files: int
+    files_scanned: int = Field(description="Files that were read in full.")
+    total_files: int = Field(description="Files there are.")
     coverage_pct: float = Field(description="Share of files that were read in full, in percent.")
-    bytes_scanned: int
-    total_bytes: int
+    bytes_scanned: int = Field(description="Bytes that were read.")
+    total_bytes: int = Field(description="Bytes of all files.")
     skipped_files: list[SkippedFileRecord] = Field(description="At most 20 files that were not read, worst first.")
     skipped_total: int = Field(description="How many files were not read, listed or not.")
 
@@ -123,7 +123,7 @@ class CoverageReport(Wire):
 class ConfidenceRecord(Wire):
     """How far the answer can be trusted."""
 
-    level: Level
+    level: Level = Field(description="high, medium or low.")
     basis: str = Field(description="What the level rests on.")
     gaps: list[str] = Field(
         description="What could not be seen. Each gap is a reason for doubt: repeat it in a report."
