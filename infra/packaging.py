@@ -42,7 +42,7 @@ PACKAGES = (
     Package(name="mcp", roots=(*_ENGINE, "boto3", "mcp", "starlette")),
     Package(
         name="supervisor",
-        roots=("boto3", "langchain-aws", "langchain-core", "langgraph", "mcp", "numpy", "opentelemetry-api", "pyyaml"),
+        roots=(*_ENGINE, "boto3", "langchain-aws", "langchain-core", "langgraph", "mcp"),
         services=(*_CALLED, "bedrock", "bedrock-runtime"),
     ),
     # Lambda's own boto3 is good enough for a program that shall break.

@@ -78,7 +78,8 @@ def thousand(tmp_path_factory: pytest.TempPathFactory) -> Path:
         FINDINGS: f"SELECT {node}, {when} AS indexed_at, printf('F-%03d', k) AS finding_id, 'r' AS rule, "
         f"CASE WHEN k = 0 THEN 'critical' ELSE 'low' END AS severity, "
         f"CASE WHEN k = 0 THEN printf('fault %d', n % 7) ELSE printf('noise %d', k) END AS pattern, "
-        f"'kernel' AS component, 'oom' AS signal, 3::BIGINT AS occurrences, {when} AS first_seen, {when} AS last_seen, 'f' AS source_file, "
+        f"'kernel' AS component, 'oom' AS signal, 3::BIGINT AS occurrences, {when} AS first_seen, "
+        f"{when} AS last_seen, 'f' AS source_file, "
         f"'k' AS full_key, 1::BIGINT AS line, 0::BIGINT AS start_byte, 9::BIGINT AS end_byte, 's' AS sha256, {cluster} "
         "FROM range(1000) a(n), range(20) b(k)",
         NODES: f"SELECT {node}, 'b' AS bundle_id, {when} AS indexed_at, {when} AS collected_at, '1' AS rules_version, "

@@ -1,0 +1,138 @@
+"""Packages hold all that their functions import, and nothing that they must not."""
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from infra.closure import Target, closure
+from infra.packaging import LOCK, MOST_UNPACKED, PACKAGES, Package, build
+from infra.wheels import LockBroken, _entries
+
+from tests.infra.conftest import ROOT
+from tests.infra.templates import Template
+
+BY_NAME = {package.name: package for package in PACKAGES}
+# What each function loads sooner or later, beside its handler.
+LATER = {
+    "ingest": """
+import affidavit.entrypoints.lambdas.on_bundle_uploaded
+import affidavit.fleet.publish, affidavit.investigation, affidavit.nodes.ingest, affidavit.nodes.library
+import affidavit.adapters.aws.dead_letters, affidavit.adapters.aws.objects, affidavit.adapters.aws.fleet
+from affidavit.fleet.parquet import parquet_of
+from affidavit.fleet.schema import NODES
+from affidavit.knowledge import load_knowledge
+load_knowledge()
+assert parquet_of(NODES, [])[:4] == b'PAR1'
+""",
+    "mcp": """
+import affidavit.entrypoints.lambdas.on_gateway_call
+from affidavit.entrypoints.lambdas.mcp_http import handler
+http = {'method': 'GET', 'path': '/health', 'sourceIp': '127.0.0.1'}
+context = {'domainName': 'x.on.aws', 'http': http}
+event = {'rawPath': '/health', 'headers': {'host': 'x.on.aws'}, 'requestContext': context}
+answer = handler(event, None)
+assert answer['statusCode'] == 200, answer
+from affidavit.entrypoints.mcp.catalog import NODES, LAMBDA
+[tool.function() for tool in (*NODES, *LAMBDA)]
+""",
+    "supervisor": """
+import affidavit.entrypoints.lambdas.on_incident, affidavit.entrypoints.lambdas.on_watchdog_tick
+import affidavit.agent.run, affidavit.agent.mcp_tools, affidavit.agent.rules, affidavit.nodes.stored_lines
+from affidavit.adapters.aws.chat import bedrock_chat
+bedrock_chat('some.model-v1:0', region='ca-central-1')
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def unpacked(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("unpacked")
+    for built in json.loads((packages / "packages.json").read_text()):
+        zipfile.ZipFile(packages / built["file"]).extractall(folder / built["name"])
+    return {package.name: folder / package.name for package in PACKAGES}
+
+
+def run_alone(content: Path, program: str) -> subprocess.CompletedProcess[str]:
+    """Without the packages of this environment: the standard library and the package, as in Lambda."""
+    start = f"import sys; sys.path.insert(0, {str(content)!r})\n"
+    settings = {"LOGS_BUCKET": "b", "MCP_API_KEY": "k" * 32, "AWS_REGION": "ca-central-1", "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-I", "-S", "-B", "-c", start + program]
+    return subprocess.run(command, env=settings, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_package_holds_everything_that_its_functions_import(name: str, unpacked: dict[str, Path]) -> None:
+    done = run_alone(unpacked[name], LATER[name])
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_package_knows_the_services_that_its_functions_call(name: str, unpacked: dict[str, Path]) -> None:
+    services = BY_NAME[name].services
+    made = f"import boto3; [boto3.client(name, 'ca-central-1') for name in {services!r}]"
+    assert run_alone(unpacked[name], made).returncode == 0
+
+
+def test_no_service_is_called_that_the_packages_do_not_know() -> None:
+    adapters = (ROOT / "src/affidavit/adapters/aws").glob("*.py")
+    # These are asked from a laptop only.
+    laptop = {"stacks.py", "artifacts.py", "doctor.py", "deployment.py", "athena.py"}
+    called = {
+        name
+        for path in adapters
+        if path.name not in laptop
+        for name in re.findall(r'\.client\(\s*"([a-z0-9-]+)"', path.read_text())
+    }
+    assert called
+    assert called <= set(BY_NAME["supervisor"].services)
+
+
+def test_the_ingest_and_mcp_packages_carry_no_chat_model(unpacked: dict[str, Path]) -> None:
+    for name in ("ingest", "mcp"):
+        held = {path.name for path in unpacked[name].iterdir()}
+        assert not {each for each in held if each.startswith(("langchain", "langgraph", "langsmith"))}
+
+
+def test_a_duplicate_alert_loads_no_chat_model(unpacked: dict[str, Path]) -> None:
+    program = (
+        LATER["supervisor"].splitlines()[1] + "\nassert not {'langchain_core', 'langgraph', 'mcp'} & set(sys.modules)"
+    )
+    assert run_alone(unpacked["supervisor"], program).returncode == 0
+
+
+def test_packages_fit_into_lambda(packages: Path) -> None:
+    for built in json.loads((packages / "packages.json").read_text()):
+        assert built["unpacked"] < MOST_UNPACKED
+
+
+def test_the_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
+    small = Package(name="small", roots=("pyyaml",))
+    digests: list[str] = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        folder.mkdir()
+        built = build(small, Target.of_this_interpreter(), folder, is_installed=True)
+        digests.append(hashlib.sha256((folder / built.file).read_bytes()).hexdigest())
+    assert digests[0] == digests[1]
+
+
+def test_the_lock_has_every_distribution_that_lambda_needs() -> None:
+    for package in PACKAGES:
+        names = closure(package.roots, Target.of_lambda())
+        entries = _entries(LOCK.read_text(), names)
+        assert len(entries) == len(names)
+        assert all("--hash=sha256:" in entry and ";" not in entry.splitlines()[0] for entry in entries)
+
+
+def test_a_distribution_that_the_lock_lacks_is_refused() -> None:
+    with pytest.raises(LockBroken, match="no-such-thing"):
+        _entries(LOCK.read_text(), ["no-such-thing"])
+
+
+def test_packages_are_made_for_the_python_that_templates_name(templates: dict[str, Template]) -> None:
+    functions = [each for one in templates.values() for each in one.of_type("AWS::Lambda::Function").values()]
+    assert {each["Properties"]["Runtime"] for each in functions} == {f"python{Target.of_lambda().python}"}
