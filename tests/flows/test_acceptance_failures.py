@@ -21,8 +21,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """Without servers: each test starts the ones that its failure needs."""
     with scene(tmp_path_factory.mktemp("sandbox"), has_servers=False) as made:
         # Requests are counted here, so no alarm may bring an incident of its own.
-        names = [f"data-processor-{metric}" for metric in ("errors", "throttles")]
-        made.client("cloudwatch").disable_alarm_actions(AlarmNames=names)
+        made.client("cloudwatch").disable_alarm_actions(AlarmNames=made.path.seeded.alarms)
         yield made
 
 

@@ -15,6 +15,7 @@ from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workloads import AwsWorkloadInspector
 from affidavit.ports import SystemClock
 from affidavit.sandbox.account import FUNCTION, EnforcingEmulator, SeededAccount, seed_account
+from affidavit.sandbox.clients import EmulatorClients
 from affidavit.sandbox.resources import ACCESS_KEY, Account
 from affidavit.sandbox.vpc_gate import VpcGate, function_may_leave
 from affidavit.workloads.questions import Workloads
@@ -64,7 +65,7 @@ class Stage:
 def stage(folder: Path) -> Iterator[Stage]:
     emulator = EnforcingEmulator(folder, region=REGION)
     emulator.start()
-    inspector = AwsWorkloadInspector(_Direct(emulator.url))
+    inspector = AwsWorkloadInspector(EmulatorClients(Account(url=emulator.url, region=REGION)))
     where = urlsplit(emulator.url)
     try:
         account = Account(url=emulator.url, region=REGION)
@@ -75,20 +76,6 @@ def stage(folder: Path) -> Iterator[Stage]:
             yield Stage(account=account, seeded=seeded, environment=_environment(emulator.url), gate=gate)
     finally:
         emulator.stop()
-
-
-class _Direct(AwsClients):
-    """Clients of the emulator, whatever the environment says."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(REGION)
-        self._account = Account(url=url, region=REGION)
-        self._made: dict[str, Any] = {}
-
-    def client(self, service: str, *, region: str | None = None, attempts: int = 1) -> Any:
-        if service not in self._made:
-            self._made[service] = self._account.client(service)
-        return self._made[service]
 
 
 def _environment(url: str) -> dict[str, str]:

@@ -57,6 +57,7 @@ class SeededAccount:
     topic_arn: str
     bucket: str
     network: Network
+    alarms: tuple[str, ...]
 
 
 def seed_account(clients: Clients, *, region: str, gate_url: str | None = None) -> SeededAccount:
@@ -66,8 +67,7 @@ def seed_account(clients: Clients, *, region: str, gate_url: str | None = None) 
     role_arn = _role(clients, topic_arn)
     network = _network(clients, region)
     function_arn = _function(clients, role_arn, topic_arn, network, gate_url)
-    for metric in ("Errors", "Throttles"):
-        _alarm(clients, metric, topic_arn)
+    alarms = tuple(_alarm(clients, metric, topic_arn) for metric in ("Errors", "Throttles"))
     return SeededAccount(
         function=FUNCTION,
         function_arn=function_arn,
@@ -75,6 +75,7 @@ def seed_account(clients: Clients, *, region: str, gate_url: str | None = None) 
         topic_arn=topic_arn,
         bucket=INPUT_BUCKET,
         network=network,
+        alarms=alarms,
     )
 
 
@@ -157,9 +158,10 @@ def package() -> bytes:
     return buffer.getvalue()
 
 
-def _alarm(clients: Clients, metric: str, topic_arn: str) -> None:
+def _alarm(clients: Clients, metric: str, topic_arn: str) -> str:
+    name = f"{FUNCTION}-{metric.lower()}"
     clients.client("cloudwatch").put_metric_alarm(
-        AlarmName=f"{FUNCTION}-{metric.lower()}",
+        AlarmName=name,
         AlarmDescription=f"{metric} of {FUNCTION}",
         Namespace="AWS/Lambda",
         MetricName=metric,
@@ -172,6 +174,7 @@ def _alarm(clients: Clients, metric: str, topic_arn: str) -> None:
         TreatMissingData="notBreaching",
         AlarmActions=[topic_arn],
     )
+    return name
 
 
 def _tags() -> list[dict[str, str]]:
