@@ -12,6 +12,7 @@ from affidavit.rules.pack import RulePack, load_pack
 from benchmarks import cases
 from benchmarks.bundles import hundred_patterns
 from benchmarks.cases import Result
+from benchmarks.patterns import slowest_pattern
 
 DENSITIES = (0.0001, 0.001, 0.05)
 Group = Callable[[], Iterator[Result]]
@@ -36,6 +37,7 @@ def groups(full: RulePack, rounds: int, sizes: list[int]) -> dict[str, Group]:
                 pack, size, density, few
             )
     found["full-scan"] = lambda: cases.scan_speed(full, 0.001, rounds, target=2.0, label=", all rules,")
+    found["patterns"] = lambda: slowest_pattern(full)
     found["full-pass"] = lambda: cases.pass_speed(full, 500, 0.001, rounds, target=1.8, label=", all rules,")
     found["cold"] = lambda: cases.cold_speed(full, rounds)
     found["members"] = lambda: cases.small_members(pack, rounds)
