@@ -1,5 +1,6 @@
 """`affidavit incident`: hand over an alert, see what became of it."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -104,3 +105,30 @@ def redrive(
 
     wish = Submission(alert=None, scenario=scenario, is_offline=offline, minutes=minutes)
     raise typer.Exit(run_redrive(incident, wish, no_color=no_color))
+
+
+@app.command(epilog=INCIDENT_EXITS)
+def export(
+    incident: IncidentArgument,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file instead of standard output.")] = (
+        None
+    ),
+) -> None:
+    """Everything an incident was diagnosed from, redacted, as one file that `replay` investigates again."""
+    from affidavit.entrypoints.cli.incident_export import run_export
+
+    raise typer.Exit(run_export(incident, out=out))
+
+
+@app.command(epilog=INCIDENT_EXITS)
+def replay(
+    cassette: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `export` wrote.")],
+    no_color: NoColor = False,
+) -> None:
+    """Investigate a recorded incident again, by rules alone, and compare with the diagnosis of then.
+
+    Needs no AWS account; nothing is stored. What a chat model wrote, rules may say in other words: that is told.
+    """
+    from affidavit.entrypoints.cli.incident_export import run_replay
+
+    raise typer.Exit(run_replay(cassette, no_color=no_color))
