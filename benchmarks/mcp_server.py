@@ -1,6 +1,6 @@
-"""What the MCP server costs: starting it, a call through it, redacting what leaves. `python -m benchmarks.mcp_server`.
+"""What the MCP server costs: starting, a call, a search, redacting what leaves. `python -m benchmarks.mcp_server`.
 
-Times of a busy machine mean little, so starting is also given in seconds of CPU.
+Times of a busy machine mean little, so starting and searching are given in seconds of CPU.
 """
 
 import asyncio
@@ -11,11 +11,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters
 
+from affidavit.knowledge import load_knowledge
+from affidavit.nodes.queries import compile_query
+from affidavit.nodes.scanning import scan_files
 from affidavit.redaction.redact import Redactor
+from benchmarks.bundles import big_bundle, hundred_patterns
+from benchmarks.peers import RIPGREP
 
 NODE = "i-0f3a9c1d7e5b24680"
 CALLS = 200
@@ -28,6 +34,18 @@ HELLO = {
 LINE = "Jan 01 00:00:00 ip-10-0-1-2 kubelet[1234]: I0101 pod_workers.go:965] Error syncing pod, skipping\n"
 
 
+QUERIES = {
+    "rare, any case": "(?i)nf_conntrack: table full",
+    "rare": "nf_conntrack: table full",
+    "fields": r'pod="[^"]*".*latency=\d+',
+    "levels": "level=(error|warning)",
+    "digits": r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{9}",
+    "words": "(oom|evict|panic|corrupt|unreachable)",
+    "nested": "(a+)+$",
+}
+SEARCHED_MEGABYTES, ROUNDS = 200, 5
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         sample = [sys.executable, "-m", "affidavit", "sample", "--faults", "oom,cni_failure", "--out", folder]
@@ -35,6 +53,7 @@ def main() -> None:
         _report_start(Path(folder))
         asyncio.run(_report_calls(Path(folder)))
     _report_redaction()
+    _report_search()
 
 
 def _server(folder: Path) -> list[str]:
@@ -87,6 +106,35 @@ def _report_redaction() -> None:
         started = time.perf_counter()
         redactor.redact(text)
         print(f"redaction, {name:<13}{len(text) / (time.perf_counter() - started) / 1e6:8.0f} MB/s")
+
+
+def _report_search() -> None:
+    """Against ripgrep with two threads, which prints every line; ours counts all and locates a hundred of each file."""
+    folder = big_bundle(hundred_patterns(load_knowledge().pack), SEARCHED_MEGABYTES, 0.001).folder
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    ratios: list[float] = []
+    for name, text in QUERIES.items():
+        query = compile_query(text)
+        peer = [RIPGREP, "-j2", "--no-unicode", "-a", "-n", "-b", "--no-messages", "-e", text, str(folder)]
+        ours, theirs = 1e9, 1e9
+        for _ in range(ROUNDS):
+            ours = min(ours, _cpu(resource.RUSAGE_SELF, lambda query=query: scan_files(query, files, 100)))
+            theirs = min(theirs, _cpu(resource.RUSAGE_CHILDREN, lambda peer=peer: _printed(peer)))
+        ratios.append(theirs / ours)
+        print(f"search, {name:<16}{ours * 1000:6.0f} ms of CPU, rg {theirs * 1000:.0f} ms: {ratios[-1]:.2f}x")
+    print(f"search, all together    {statistics.geometric_mean(ratios):6.2f} x rg, worst {min(ratios):.2f}")
+
+
+def _printed(command: list[str]) -> None:
+    # To a pipe: with /dev/null as its output ripgrep stops at the first match.
+    subprocess.run(command, stdout=subprocess.PIPE, check=False)
+
+
+def _cpu(who: int, work: Callable[[], object]) -> float:
+    before = resource.getrusage(who)
+    work()
+    after = resource.getrusage(who)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 if __name__ == "__main__":
