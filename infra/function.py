@@ -83,7 +83,8 @@ class PackagedFunction(Construct):
             timeout=spec.timeout,
             memory_size=spec.memory,
             ephemeral_storage_size=Size.mebibytes(spec.storage),
-            environment=dict(spec.environment),
+            # The one place that is writable: compiled rules are kept there for the next event.
+            environment={"XDG_CACHE_HOME": "/tmp", **spec.environment},
             log_group=group,
             reserved_concurrent_executions=spec.concurrency,
             dead_letter_queue=dead_letters,

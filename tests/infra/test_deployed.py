@@ -1,6 +1,9 @@
 """The deployment as a stranger would have it: templates, packages, and an account that checks every permission."""
 
 import json
+import os
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -14,6 +17,7 @@ from affidavit.chaos.choices import RevokeTarget
 from affidavit.chaos.plans import plan_revoke
 from affidavit.sandbox.archives import archive_of
 from affidavit.sandbox.fleet import FleetNode
+from tests.infra.conftest import ROOT
 from tests.infra.deployed import REGION, Deployed, deployed, eventually
 
 OOM = FleetNode(instance_id="i-0de0a0ed000000a1", faults=("oom",))
@@ -114,3 +118,73 @@ def test_a_second_apply_changes_nothing(aws: Deployed) -> None:
     before = len(aws.said)
     aws.deployment.apply(key_parameter="/incident-response/mcp-api-key")
     assert {line.partition(": ")[2] for line in aws.said[before:]} == {"nothing to change"}
+
+
+def test_the_doctor_says_what_is_missing_and_what_to_do(aws: Deployed) -> None:
+    done = run("deploy", "doctor", CHAT_PROVIDER="offline")
+    said = {line[8:].partition(":")[0]: line.split()[0] for line in done.stdout.splitlines() if line[0] != " "}
+    assert said["credentials"] == said["stacks"] == said["server key"] == said["chat model"] == "ok"
+    assert said["people"] == "fail", "nobody is subscribed"
+    assert "aws sns subscribe" in done.stdout
+    assert done.returncode == 1
+
+
+def test_without_a_chat_model_the_doctor_does_not_call_it_well(aws: Deployed) -> None:
+    done = run("deploy", "doctor", CHAT_PROVIDER="bedrock")
+    assert "fail    chat model: none is named" in done.stdout
+
+
+def test_a_plan_names_what_would_change_and_leaves_nothing_behind(
+    aws: Deployed, packages: Path, tmp_path: Path
+) -> None:
+    changed = json.loads((ROOT / "infra/templates/AffidavitState.template.json").read_text())
+    changed["Resources"]["Extra"] = {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "extra"}}
+    for name in ("AffidavitStorage", "AffidavitState"):
+        (tmp_path / f"{name}.template.json").write_text(json.dumps(_deployed_template(aws, name)))
+    (tmp_path / "AffidavitState.template.json").write_text(json.dumps(changed))
+    done = run("deploy", "plan", "--templates", str(tmp_path), "--packages", str(packages))
+    assert done.returncode == 0, done.stderr
+    assert "AffidavitStorage: nothing to change" in done.stdout
+    assert "add     Extra (AWS::SNS::Topic)" in done.stdout
+    topics = aws.client("sns").list_topics()["Topics"]
+    assert not [each for each in topics if each["TopicArn"].endswith(":extra")]
+    sets = aws.client("cloudformation").list_change_sets(StackName="AffidavitState")["Summaries"]
+    assert [each for each in sets if each["ExecutionStatus"] == "AVAILABLE"] == []
+
+
+def _deployed_template(aws: Deployed, stack: str) -> dict[str, object]:
+    body = aws.client("cloudformation").get_template(StackName=stack)["TemplateBody"]
+    return json.loads(body) if isinstance(body, str) else body
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["deploy", "apply", "--templates", "/nowhere"], "make synth"),
+        (["deploy", "apply", "--with", "nothing"], "demo, agentcore"),
+        (["deploy", "apply", "-p", "Nonsense=1"], "no stack has a parameter Nonsense"),
+        (["deploy", "apply", "-p", "Nonsense"], "NAME=VALUE"),
+    ],
+)
+def test_a_wish_that_cannot_be_met_is_refused_before_anything_is_made(
+    arguments: list[str], complaint: str, aws: Deployed
+) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+
+
+def test_what_is_deployed_can_be_taken_down_again(aws: Deployed) -> None:
+    """The last test of this module: afterwards only what keeps data is left."""
+    done = run("deploy", "destroy", "--yes", "--only", "demo")
+    assert done.returncode == 0, done.stderr
+    functions = {each["FunctionName"] for each in aws.client("lambda").list_functions()["Functions"]}
+    assert "affidavit-data-processor" not in functions
+    assert "affidavit-supervisor" in functions
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "affidavit", *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=False
+    )
