@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.deployment import Deployment, Wanted
+from affidavit.adapters.aws.deployment import ORDER, Deployment, Wanted
+from affidavit.adapters.aws.stacks import ChangeSet
 from affidavit.sandbox.account import EnforcingEmulator
 from affidavit.sandbox.gateway import Answer, Gateway, Request
 from affidavit.sandbox.resources import ACCESS_KEY, Account
@@ -30,6 +31,8 @@ class Deployed:
     outputs: dict[str, str]
     deployment: Deployment
     said: list[str]
+    first_plan: list[ChangeSet]
+    left_by_plan: list[str]
 
     @property
     def bucket(self) -> str:
@@ -82,8 +85,17 @@ def deployed(folder: Path, templates: Path, packages: Path) -> Iterator[Deployed
                 extras=frozenset({"demo"}),
             )
             deployment = Deployment(AwsClients(REGION), wanted, said.append)
+            first_plan = deployment.plan()
+            left = [name for name in ORDER if deployment.stacks.status(name) is not None]
             outputs = deployment.apply(key_parameter=KEY_PARAMETER)
-            yield Deployed(account=account, outputs=outputs, deployment=deployment, said=said)
+            yield Deployed(
+                account=account,
+                outputs=outputs,
+                deployment=deployment,
+                said=said,
+                first_plan=first_plan,
+                left_by_plan=left,
+            )
     finally:
         relay.stop()
         emulator.stop()

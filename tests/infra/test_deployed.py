@@ -37,6 +37,13 @@ def archive_key(node: FleetNode) -> str:
     return f"eks_{node.instance_id}/{node.instance_id}_eks-log-collector.tar.gz"
 
 
+def test_a_plan_for_an_empty_account_says_that_all_is_new_and_makes_nothing(aws: Deployed) -> None:
+    assert [each.stack for each in aws.first_plan][:2] == ["AffidavitStorage", "AffidavitState"]
+    assert all(each.is_new for each in aws.first_plan)
+    assert len(aws.first_plan[0].changes) > 5
+    assert aws.left_by_plan == []
+
+
 def test_an_uploaded_bundle_becomes_an_index_and_rows_of_the_fleet(aws: Deployed) -> None:
     upload(aws, archive_key(OOM), archive_of(OOM))
     marked = eventually(lambda: aws.keys(f"eks_{OOM.instance_id}/metadata/indexes/"))

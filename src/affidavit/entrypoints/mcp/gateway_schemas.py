@@ -35,12 +35,19 @@ def _plain(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any
 
 
 def _followed(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Behind references, and the one real choice of an optional field."""
+    """Behind references; of several choices the first, with the values of all of them."""
     own = {key: value for key, value in schema.items() if key not in ("$ref", "anyOf")}
     if "$ref" in schema:
         return _followed(definitions[schema["$ref"].rpartition("/")[2]], definitions) | own
-    choices = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
-    return _followed(choices[0], definitions) | own if choices else schema
+    choices = [_followed(each, definitions) for each in schema.get("anyOf", ()) if each.get("type") != "null"]
+    if not choices:
+        return schema
+    values = [value for choice in choices for value in _values(choice)]
+    return choices[0] | ({"enum": values} if values else {}) | own
+
+
+def _values(schema: dict[str, Any]) -> list[Any]:
+    return [schema["const"]] if "const" in schema else list(schema.get("enum", ()))
 
 
 def _description(schema: dict[str, Any]) -> str:
