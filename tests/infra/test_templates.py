@@ -252,5 +252,18 @@ def test_every_finding_of_cdk_nag_that_is_set_aside_has_a_reason(assembly: Path)
     assert all(len(reason) > 25 for reason in reasons)
 
 
+def test_a_star_that_nobody_explained_fails_the_synthesis(tmp_path: Path) -> None:
+    program = (
+        "import sys, infra.function; infra.function.explain = lambda *_: None\n"
+        f"sys.argv = ['infra', '--out', {str(tmp_path / 'out')!r}]\n"
+        "from infra.__main__ import main; sys.exit(main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 1
+    assert "AwsSolutions-IAM5[Resource::*]" in done.stderr
+
+
 def _reasons(entry: dict[str, Any]) -> list[str]:
     return list(entry["data"].values()) if entry["type"] == "aws:cdk:acknowledged-rules" else []
