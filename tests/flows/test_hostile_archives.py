@@ -82,7 +82,13 @@ class Cell:
             [sys.executable, "-I", "-S", "-c", LAUNCHER, str(report), *command],
             capture_output=True,
             cwd=self.root / "around" / "here",
-            env={**os.environ, "TMPDIR": str(self.root / "tmp"), "HOME": str(self.root / "home")},
+            env={
+                **os.environ,
+                "TMPDIR": str(self.root / "tmp"),
+                "HOME": str(self.root / "home"),
+                # The cache of engines is ours to write; everything else must stay as it was.
+                "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"),
+            },
             timeout=PATIENCE,
             check=False,
         )
