@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+# Many tests wait for processes and servers, so there are more workers than cores.
+WORKERS ?= 4
 
 .PHONY: help setup demo test check format docs eval bench synth package lock clean
 
@@ -24,7 +26,7 @@ demo: setup ## the whole story on this machine: fault, alert, investigation, pro
 	@$(BIN)/affidavit demo --out build/demo $(if $(PROVIDER),--provider $(PROVIDER))
 
 test: setup ## the whole test suite
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n $(WORKERS)
 
 check: setup ## format, lint, types, layering
 	@$(BIN)/ruff format --check .
