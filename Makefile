@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 # Many tests wait for processes and servers, so there are more workers than cores.
 WORKERS ?= 4
 
-.PHONY: help setup demo test check format docs eval bench synth package lock clean
+.PHONY: help setup demo test check format docs eval mutations bench synth package lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,7 +42,10 @@ docs: setup ## write docs/reference again out of rules, checks and commands
 	@$(BIN)/python -m affidavit.entrypoints.cli.reference
 
 eval: setup ## findings and diagnoses where the truth is known, and chat models that lie; results in build/eval
-	@$(BIN)/affidavit eval all --mutations --out build/eval
+	@$(BIN)/affidavit eval all --out build/eval
+
+mutations: setup ## does each rule, check and suppression matter to some scenario? A few minutes
+	@$(BIN)/affidavit eval nodes --mutations --out build/eval
 
 bench: setup ## speed as ratios against peers, measured in one run
 	@$(BIN)/python -m benchmarks
