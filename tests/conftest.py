@@ -17,3 +17,8 @@ def _closed_network(monkeypatch: pytest.MonkeyPatch) -> None:
         connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests first: the others fill the time beside them."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)

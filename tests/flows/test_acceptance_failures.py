@@ -141,6 +141,7 @@ def test_a_chat_model_that_denies_us_is_asked_once_and_the_evidence_is_kept(here
     assert tools == {"get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state"}
 
 
+@pytest.mark.long
 def test_a_black_hole_costs_two_timeouts_and_ends_as_an_error(here: Scene) -> None:
     started = time.monotonic()
     with (

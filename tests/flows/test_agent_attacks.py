@@ -98,6 +98,7 @@ def planted(tool: str, answer: Mapping[str, Any], text: str) -> dict[str, Any]:
     return changed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tool", ["get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state"])
 def test_text_planted_in_an_answer_reaches_no_other_function_and_no_plan(stage: Stage, tool: str) -> None:
     assert len(PLANTED) == 200

@@ -125,8 +125,3 @@ def test_lying_chat_models_get_nothing_stored() -> None:
 )
 def test_options_that_do_not_fit_the_part_are_refused(options: tuple[str, ...]) -> None:
     assert affidavit("eval", *options).returncode == 2
-
-
-def test_the_built_in_scenarios_hold_every_gate() -> None:
-    done = affidavit("eval", "nodes", "--quiet", "--no-color")
-    assert done.returncode == 0, done.stdout

@@ -189,6 +189,7 @@ def hostile_arguments(tool: Tool, choose: random.Random) -> dict[str, Any]:
     return arguments
 
 
+@pytest.mark.long
 def test_ten_thousand_hostile_calls_end_in_an_answer_or_an_error_of_ours(calls: Calls, caplog: Any) -> None:
     choose = random.Random(7)
     validators = {tool.name: jsonschema.Draft202012Validator(output_schema(tool, has_debug=True)) for tool in BUILT}

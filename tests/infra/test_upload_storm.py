@@ -45,6 +45,7 @@ def archive(number: int) -> bytes:
     return buffer.getvalue()
 
 
+@pytest.mark.long
 def test_every_bundle_of_a_storm_is_indexed_once_and_the_poison_is_kept_aside(aws: Deployed) -> None:
     s3, sqs = aws.client("s3"), aws.client("sqs")
     with ThreadPoolExecutor(8) as uploads:
