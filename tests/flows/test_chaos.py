@@ -5,13 +5,12 @@ import multiprocessing
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.chaos_child import act
-from tests.support.workload_account import ACCOUNT, Stage, stage
+from tests.support.workload_account import ACCOUNT, Stage
 
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.chaos.choices import Fault, NetworkMethod, RevokeTarget
@@ -24,24 +23,6 @@ from affidavit.ports import SystemClock, Table
 FUNCTION = "data-processor"
 ROLE = "data-processor-role"
 HERE = frozenset({ACCOUNT})
-
-
-@pytest.fixture(scope="module")
-def shared_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with stage(tmp_path_factory.mktemp("emulator")) as made:
-        yield made
-
-
-@pytest.fixture
-def here(shared_stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    for name, value in shared_stage.environment.items():
-        monkeypatch.setenv(name, value)
-    return shared_stage
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Table:
-    return SqliteTable(tmp_path / "chaos.sqlite", "chaos", SystemClock())
 
 
 def broken(here: Stage, table: Table, fault: Fault, changes: Any, accounts: frozenset[str] = HERE) -> None:

@@ -2,14 +2,11 @@
 
 import json
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.workload_account import ACCOUNT, Stage, stage
+from tests.support.workload_account import ACCOUNT, Stage
 
-from affidavit.adapters.local.table import SqliteTable
 from affidavit.chaos.choices import Fault, NetworkMethod, RevokeTarget
 from affidavit.chaos.experiments import inject, restore
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
@@ -18,24 +15,6 @@ from affidavit.sandbox.account import package
 from affidavit.workloads.records import TOOL_RESPONSE_SCHEMAS
 
 FUNCTION = "data-processor"
-
-
-@pytest.fixture(scope="module")
-def shared_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with stage(tmp_path_factory.mktemp("emulator")) as made:
-        yield made
-
-
-@pytest.fixture
-def here(shared_stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    for name, value in shared_stage.environment.items():
-        monkeypatch.setenv(name, value)
-    return shared_stage
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Table:
-    return SqliteTable(tmp_path / "chaos.sqlite", "chaos", SystemClock())
 
 
 class Broken:
