@@ -7,13 +7,17 @@ import pytest
 
 from affidavit.entrypoints.cli.eval import local_library
 from affidavit.evaluation.bundles import place
-from affidavit.evaluation.library_tools import QUESTIONS
-from affidavit.evaluation.nodes import ScenarioRun, run_scenario
+from affidavit.evaluation.library_questions import ABSENT, NEIGHBOUR, QUESTIONS
+from affidavit.evaluation.nodes import ScenarioRun, ToolRun, run_scenario
 from affidavit.evaluation.regression import accept, changes
 from affidavit.evaluation.result import nodes_result
 from affidavit.evaluation.scenario import Scenario, load_scenarios
 from affidavit.knowledge import Knowledge, load_knowledge
+from affidavit.nodes.answers.fleet import CompareNodesAnswer, CompareNodesRequest
 from affidavit.nodes.library import Library, Shelf
+from affidavit.nodes.log_files import stored_file
+from affidavit.nodes.questions.fleet import compare_nodes
+from affidavit.ports import StoredObject
 
 KNOWLEDGE = load_knowledge()
 SCENARIOS = {scenario.id: scenario for scenario in load_scenarios()}
@@ -42,9 +46,51 @@ def test_an_answer_that_reads_differently_is_a_change_of_that_tool(
     assert change.what == "tool summarize changed"
 
 
+def tool(done: ScenarioRun, name: str) -> ToolRun:
+    return next(each for each in done.tools if each.tool == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "lie"),
+    [
+        ("compare_nodes", "affidavit.nodes.questions.fleet._PATTERNS", 1),
+        ("cluster_health", "affidavit.nodes.questions.fleet._WORST", 1),
+        ("artifact", "affidavit.nodes.questions.artifact.stored_file", "another file"),
+    ],
+)
+def test_a_change_of_an_answer_about_several_nodes_or_a_link_is_seen(
+    name: str, place: str, lie: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accept([run("oom")], tmp_path)
+    monkeypatch.setattr(place, another_file if name == "artifact" else lie)
+    (change,) = changes([run("oom")], tmp_path)
+    assert f"tool {name}" in change.what
+
+
+def another_file(library: Library, log_key: str) -> StoredObject:
+    shelf = library.open(log_key.split("/")[0].removeprefix("eks_"))
+    other = next(one.evidence.full_key for one in shelf.index.findings if one.evidence.full_key != log_key)
+    return stored_file(library, other)
+
+
+def test_two_nodes_are_compared_and_the_third_is_said_to_be_unknown() -> None:
+    seen: list[CompareNodesAnswer] = []
+
+    def watched(library: Library, request: CompareNodesRequest) -> CompareNodesAnswer:
+        seen.append(compare_nodes(library, request))
+        return seen[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("affidavit.evaluation.library_questions.compare_nodes", watched)
+        compared = tool(run("oom"), "compare_nodes")
+    assert seen[0].without_bundle == [ABSENT]
+    assert NEIGHBOUR in [node.instance_id for node in seen[0].nodes]
+    assert "common critical OOM killer invoked" in compared.lines
+    assert compared.tally.returned > 5
+
+
 def test_made_up_quotes_are_refuted_and_true_ones_hold() -> None:
-    (verified,) = [tool for tool in run().tools if tool.tool == "verify_report"]
-    verdicts = [line.split()[1] for line in verified.lines]
+    verdicts = [line.split()[1] for line in tool(run(), "verify_report").lines]
     assert verdicts[-1] == "quote_not_found"
     assert set(verdicts[:-1]) == {"holds"}
 
@@ -68,8 +114,7 @@ def test_citations_fall_when_the_stored_bytes_are_not_the_ones_that_were_read() 
     numbers = nodes_result([done], (), None).metrics
     assert numbers["analyze"]["citation_accuracy"] == 1.0
     assert numbers["errors"]["citation_accuracy"] == 0.0
-    (summary,) = [tool for tool in done.tools if tool.tool == "summarize"]
-    assert "does not re-read" in summary.lines[0]
+    assert "does not re-read" in tool(done, "summarize").lines[0]
 
 
 def test_a_tool_that_tells_no_findings_has_no_share_of_them() -> None:
