@@ -8,6 +8,7 @@ from constructs import Construct, IConstruct
 from infra import grants, names
 from infra.function import PackagedFunction, Spec
 from infra.network import Network
+from infra.oauth import oauth_environment
 from infra.options import KEY_PARAMETER, Options
 from infra.state import STATE
 from infra.storage import INDEXING_TIMEOUT, Storage
@@ -24,6 +25,13 @@ class NodeLogs(Stack):
         self._clusters = CfnParameter(
             self, "AllowedClusters", default="", description="clusters, by comma, whose nodes may be collected"
         )
+        self._oauth = oauth_environment(self)
+        self._public_address = CfnParameter(
+            self,
+            "PublicUrl",
+            default="",
+            description="address clients use, when a domain of yours is before the server",
+        )
         self.indexer = self._indexer(network)
         self.server = self._server()
         self.server_url = _public_url(self.server, "ServerUrl")
@@ -36,6 +44,9 @@ class NodeLogs(Stack):
             "KMS_KEY_ID": self._storage.key.key_arn,
             "ALLOWED_CLUSTERS": self._clusters.value_as_string,
         }
+
+    def _answering_environment(self) -> dict[str, str]:
+        return {**self._environment(), **self._oauth, "MCP_API_KEY_PARAMETER": KEY_PARAMETER}
 
     def _indexer(self, network: Network | None) -> PackagedFunction:
         spec = Spec(
@@ -85,7 +96,11 @@ class NodeLogs(Stack):
             timeout=Duration.minutes(2),
             memory=1769,
             storage=4096,
-            environment={**self._environment(), "MCP_TOOLSETS": "nodes,lambda", "MCP_API_KEY_PARAMETER": KEY_PARAMETER},
+            environment={
+                **self._answering_environment(),
+                "MCP_TOOLSETS": "nodes,lambda",
+                "MCP_PUBLIC_URL": self._public_address.value_as_string,
+            },
         )
         server = PackagedFunction(self, spec, options=self._options)
         self._answering(server)
@@ -118,10 +133,9 @@ class NodeLogs(Stack):
             timeout=Duration.minutes(2),
             memory=1024,
             environment={
-                **self._environment(),
+                **self._answering_environment(),
                 "MCP_TOOLSETS": "collection",
                 "ENABLE_COLLECTION": "true",
-                "MCP_API_KEY_PARAMETER": KEY_PARAMETER,
             },
         )
         collector = PackagedFunction(self, spec, options=self._options)

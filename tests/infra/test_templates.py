@@ -11,6 +11,7 @@ import pytest
 from infra.options import TOOLS
 from infra.wildcards import REASONS
 
+from affidavit.settings import Settings
 from tests.infra.conftest import ROOT, read_templates
 from tests.infra.templates import Statement, Template
 
@@ -25,6 +26,8 @@ UNNAMED = {
     "WriteMetrics": "metric",
     "UseNetworkInterfaces": "interfaces",
 }
+# Not settings of the product: which part of it a function is.
+READ_BY_THE_DOOR = {"MCP_TOOLSETS", "DEAD_LETTER_QUEUE_URL"}
 READING = re.compile(r"(Get|List|Describe|Filter|Simulate|Query|Head|ConditionCheck)")
 OUR_OWN = re.compile(
     r"table/(affidavit-state|incident-state|incident-context)|affidavit-logs-|log-group:/aws/lambda/affidavit-|:affidavit-"
@@ -115,6 +118,30 @@ def test_the_key_refuses_our_roles_a_tool_that_nobody_knows(templates: dict[str,
     conditions = [each["Condition"] for each in refusals if "kms:GenerateDataKey" in each["Action"]]
     assert {"kms:EncryptionContext:tool": list(TOOLS)} in [each.get("StringNotEquals") for each in conditions]
     assert {"kms:EncryptionContext:job_id": "true"} in [each.get("Null") for each in conditions]
+
+
+def test_functions_are_told_only_what_the_settings_know(templates: dict[str, Template]) -> None:
+    known = {each.alias for each in Settings.model_fields.values()} | {"XDG_CACHE_HOME"} | READ_BY_THE_DOOR
+    for template in templates.values():
+        for each in template.of_type("AWS::Lambda::Function").values():
+            if each["Properties"]["FunctionName"] != "affidavit-data-processor":
+                assert set(each["Properties"]["Environment"]["Variables"]) <= known
+
+
+def test_both_servers_take_tokens_of_the_issuer_that_the_operator_names(templates: dict[str, Template]) -> None:
+    content = templates["AffidavitNodeLogs"].content
+    named = {"MCP_OAUTH_ISSUER": "OAuthIssuer", "MCP_OAUTH_AUDIENCE": "OAuthAudience", "MCP_OAUTH_JWKS": "OAuthJwks"}
+    for name in ("affidavit-mcp", "affidavit-mcp-collect"):
+        told = function_named(name, templates)["Environment"]["Variables"]
+        assert {variable: told[variable]["Ref"] for variable in named} == named
+    assert {content["Parameters"][name]["Default"] for name in named.values()} == {""}
+    (assertion,) = content["Rules"]["IssuerNeedsAudience"]["Assertions"]
+    assert assertion["Assert"] == {"Fn::Not": [{"Fn::Equals": [{"Ref": "OAuthAudience"}, ""]}]}
+
+
+def function_named(name: str, templates: dict[str, Template]) -> dict[str, Any]:
+    found = [each for one in templates.values() for each in one.of_type("AWS::Lambda::Function").values()]
+    return next(each["Properties"] for each in found if each["Properties"]["FunctionName"] == name)
 
 
 def test_every_tool_that_writes_is_known_to_the_key() -> None:

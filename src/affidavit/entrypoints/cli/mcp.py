@@ -17,7 +17,8 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from affidavit.entrypoints.cli.exits import Exit
-from affidavit.entrypoints.mcp.auth import AnyOfThem, JwtVerifier, KeyVerifier, StoredKeyVerifier, checked_key
+from affidavit.entrypoints.mcp.auth import AnyOfThem, KeyVerifier, StoredKeyVerifier, checked_key
+from affidavit.entrypoints.mcp.issuer import issuer_verifiers
 from affidavit.entrypoints.mcp.server import build_server
 from affidavit.entrypoints.mcp.tool import Toolset
 from affidavit.entrypoints.mcp.wiring import Wish, build_calls
@@ -103,7 +104,7 @@ def _serve_http(server: Server[Any], verifier: TokenVerifier, settings: Settings
 
 
 def _verifier(options: McpOptions, settings: Settings) -> TokenVerifier:
-    verifiers = (*_by_key(options, settings), *_by_issuer(settings))
+    verifiers = (*_by_key(options, settings), *issuer_verifiers(settings))
     if not verifiers:
         raise InputRefused(
             "the HTTP server has no key, and without one everybody could read your logs",
@@ -127,18 +128,6 @@ def _stored_key(settings: Settings) -> Callable[[], str]:
     from affidavit.adapters.aws.clients import AwsClients
 
     return partial(get_mcp_api_key, AwsClients(settings.region), settings.mcp_api_key_parameter)
-
-
-def _by_issuer(settings: Settings) -> tuple[TokenVerifier, ...]:
-    issuer = settings.mcp_oauth_issuer
-    if not issuer:
-        return ()
-    if not settings.mcp_oauth_audience:
-        raise InputRefused(
-            "--oauth-issuer needs --oauth-audience", hint="the audience that tokens for this server name"
-        )
-    jwks = settings.mcp_oauth_jwks or f"{issuer.rstrip('/')}/.well-known/jwks.json"
-    return (JwtVerifier(issuer=issuer, audience=settings.mcp_oauth_audience, jwks_url=jwks),)
 
 
 def _toolsets(text: str | None) -> frozenset[Toolset] | None:

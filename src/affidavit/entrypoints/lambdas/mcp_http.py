@@ -1,18 +1,23 @@
-"""The MCP server behind a function URL: one HTTP request an event, no sessions, the key asked of Parameter Store."""
+"""The MCP server behind a function URL: one HTTP request an event, no sessions.
+
+The key lies in Parameter Store; where an OAuth issuer is named, its tokens open the door too.
+"""
 
 import asyncio
 import os
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
+from mcp.server.auth.provider import TokenVerifier
 from mcp.server.lowlevel import Server
 
-from affidavit.adapters.aws.api_key import SsmApiKey
+from affidavit.adapters.aws.api_key import get_mcp_api_key
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.entrypoints.lambdas.asgi import answer_event
-from affidavit.entrypoints.mcp.auth import KeyVerifier
+from affidavit.entrypoints.mcp.auth import AnyOfThem, KeyVerifier, StoredKeyVerifier, checked_key
 from affidavit.entrypoints.mcp.http import Door, http_app
+from affidavit.entrypoints.mcp.issuer import issuer_verifiers
 from affidavit.entrypoints.mcp.server import build_server
 from affidavit.entrypoints.mcp.tool import Toolset
 from affidavit.entrypoints.mcp.wiring import Wish, build_calls
@@ -23,8 +28,18 @@ def handler(event: Mapping[str, Any], _context: object) -> dict[str, Any]:
     # AWS says by which name it was called; a client could write anything into the header.
     host = str(event.get("requestContext", {}).get("domainName", ""))
     # The session manager of the library runs once; an application is small, and one is made for each request.
-    door = Door(verifier=KeyVerifier(key=_key()), hosts=(host, f"{host}:*"), is_stateless=True)
-    return asyncio.run(answer_event(http_app(_server(), door), event))
+    return asyncio.run(answer_event(http_app(_server(), _door(host)), event))
+
+
+def _door(host: str) -> Door:
+    settings = _settings()
+    return Door(
+        verifier=_verifier(),
+        hosts=(host, f"{host}:*"),
+        public_url=settings.mcp_public_url or f"https://{host}/mcp",
+        issuer=settings.mcp_oauth_issuer,
+        is_stateless=True,
+    )
 
 
 @cache
@@ -39,9 +54,13 @@ def _settings() -> Settings:
 
 
 @cache
-def _stored_key() -> SsmApiKey:
-    return SsmApiKey(AwsClients(_settings().region), _settings().mcp_api_key_parameter)
+def _verifier() -> TokenVerifier:
+    """Kept between requests: the stored key and the issuer's keys are looked up now and then, not each time."""
+    settings = _settings()
+    return AnyOfThem(verifiers=(_by_key(settings), *issuer_verifiers(settings)))
 
 
-def _key() -> str:
-    return _settings().mcp_api_key or _stored_key()(refresh=False)
+def _by_key(settings: Settings) -> TokenVerifier:
+    if settings.mcp_api_key:
+        return KeyVerifier(key=checked_key(settings.mcp_api_key, "MCP_API_KEY"))
+    return StoredKeyVerifier(partial(get_mcp_api_key, AwsClients(settings.region), settings.mcp_api_key_parameter))
