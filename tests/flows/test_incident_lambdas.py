@@ -51,6 +51,7 @@ def test_an_alert_about_a_function_that_is_not_there_ends_without_an_invented_di
     assert state is not None
     assert context is not None
     assert state.status is Status.FAILED
+    assert f"function missing-{name[:8]}: there is no such thing" in str(state.error_reason)
     assert context.diagnosis is None
     events = [json.loads(line).get("event") for line in capsys.readouterr().out.splitlines()]
     assert {"agent_metrics", "agent_reasoning_summary"} <= set(events)

@@ -21,6 +21,16 @@ def certainty(entries: Sequence[Entry], *, evidence: int, gaps: Sequence[str]) -
     return Confidence(level=level, basis=basis, gaps=tuple(named))
 
 
+def unanswered(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """What tools said instead of an answer, each saying once with everybody who said it."""
+    answered = {entry.tool for entry in entries if not _has_error(entry)}
+    said: dict[str, list[str]] = {}
+    for entry in entries:
+        if isinstance(entry.answer, Mapping) and entry.tool not in answered:
+            said.setdefault(str(entry.answer["error"]), []).append(entry.tool)
+    return tuple(f"{', '.join(dict.fromkeys(tools))}: {error}" for error, tools in said.items())
+
+
 def _level(share: float, evidence: int) -> Level:
     if share >= WELL_COVERED and evidence:
         return Level.HIGH

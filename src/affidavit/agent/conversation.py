@@ -18,6 +18,7 @@ from langchain_core.messages import (
     messages_to_dict,
 )
 
+from affidavit.agent.tools import SUBMIT
 from affidavit.errors import InvariantBroken
 from affidavit.ports import JsonValue
 
@@ -47,6 +48,12 @@ def check_pairing(messages: Sequence[BaseMessage]) -> None:
 def pending_calls(messages: Sequence[BaseMessage]) -> bool:
     """Whether the last turn asks for tools: where a reloaded run goes on."""
     return bool(messages) and isinstance(messages[-1], AIMessage) and bool(messages[-1].tool_calls)
+
+
+def is_rejected(messages: Sequence[BaseMessage]) -> bool:
+    """Whether the last word was that a submission does not hold."""
+    last = messages[-1] if messages else None
+    return isinstance(last, ToolMessage) and last.name == SUBMIT and last.status == "error"
 
 
 def tidy(reply: AIMessage) -> AIMessage:

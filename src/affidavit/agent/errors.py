@@ -4,7 +4,14 @@ import socket
 from collections.abc import Iterator
 from typing import Any, cast
 
-from affidavit.agent.failures import ChatModelFailed, McpAuthFailed, McpConnectionFailed, McpInitError
+from affidavit.agent.failures import (
+    ChatModelFailed,
+    ChatModelRefused,
+    McpAuthFailed,
+    McpConnectionFailed,
+    McpInitError,
+)
+from affidavit.errors import AffidavitError
 from affidavit.incidents.diagnostician import AgentError, ErrorCategory
 
 _AUTH = frozenset(
@@ -90,7 +97,10 @@ def _unwrapped(exception: BaseException) -> Iterator[BaseException]:
 
 
 def _message_of(exception: BaseException) -> str:
-    return str(exception).strip() or type(exception).__name__
+    said = str(exception).strip() or type(exception).__name__
+    # Whoever reads it at night has no other place to find the hint.
+    hint = exception.hint if isinstance(exception, AffidavitError) else ""
+    return f"{said}; {hint}" if hint else said
 
 
 def _category_of(exception: BaseException) -> ErrorCategory:
@@ -101,6 +111,8 @@ def _category_of(exception: BaseException) -> ErrorCategory:
             return ErrorCategory.MCP_INIT
         case McpConnectionFailed():
             return ErrorCategory.MCP_CONNECTION
+        case ChatModelRefused():
+            return ErrorCategory.BEDROCK_CONFIG
         case ChatModelFailed(code=code, status=status):
             return _category_of_code(code, status)
         case _:

@@ -3,7 +3,7 @@
 By type alone a Bedrock timeout is an OSError, and an MCP outage arrives as a group of HTTP errors.
 """
 
-from affidavit.errors import UpstreamFailed
+from affidavit.errors import InputRefused, UpstreamFailed
 
 
 class ChatModelFailed(UpstreamFailed):
@@ -13,6 +13,10 @@ class ChatModelFailed(UpstreamFailed):
         super().__init__(message, hint=hint)
         self.code = code
         self.status = status
+
+
+class ChatModelRefused(InputRefused):
+    """A setting names no chat model that can be made. Nobody was asked."""
 
 
 class McpConnectionFailed(UpstreamFailed):

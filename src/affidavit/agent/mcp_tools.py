@@ -17,8 +17,10 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, TextContent
 
+from affidavit.agent.attempts import in_thread
 from affidavit.agent.failures import McpAuthFailed, McpConnectionFailed, McpInitError
 from affidavit.agent.toolbox import EMPTY, Toolbox
+from affidavit.errors import AffidavitError, UpstreamFailed
 from affidavit.incidents.incident import Incident
 from affidavit.ports import JsonValue
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
@@ -66,11 +68,27 @@ class McpToolProvider:
         return _text_of(await self._asked(lambda client: client.call_tool(name, dict(arguments))))
 
     async def _asked(self, question: Callable[[Client], Awaitable[T]]) -> T:
+        key = await self._key(refresh=False)
         try:
-            return await self._asked_with(self.key(refresh=False), question)
+            return await self._asked_with(key, question)
         except McpAuthFailed:
             # The key may have been rotated since it was cached. Once: a wrong key stays wrong.
-            return await self._asked_with(self.key(refresh=True), question)
+            return await self._asked_with(await self._key(refresh=True), question)
+
+    async def _key(self, *, refresh: bool) -> str:
+        """Without its key the server is out of reach: for a while when the key's store is, else until somebody acts."""
+        try:
+            async with asyncio.timeout(self.connect_seconds):
+                return await in_thread(lambda: self.key(refresh=refresh))
+        except TimeoutError as error:
+            raise McpConnectionFailed(
+                f"the key of the MCP server did not come within {self.connect_seconds:g} s",
+                hint="check that Parameter Store can be reached",
+            ) from error
+        except AffidavitError as error:
+            is_outage = isinstance(error, UpstreamFailed) and error.is_retryable
+            kind = McpConnectionFailed if is_outage else McpAuthFailed
+            raise kind(f"the key of the MCP server cannot be read: {error}", hint=error.hint) from error
 
     async def _asked_with(self, key: str, question: Callable[[Client], Awaitable[T]]) -> T:
         self._statuses.clear()

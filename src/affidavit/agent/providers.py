@@ -6,7 +6,7 @@ from typing import cast
 
 from langchain_core.language_models import BaseChatModel
 
-from affidavit.errors import InputRefused
+from affidavit.agent.failures import ChatModelRefused
 from affidavit.settings import Settings
 
 OFFLINE = "offline"
@@ -14,13 +14,13 @@ BEDROCK = "bedrock"
 
 
 def chat_model(settings: Settings) -> BaseChatModel:
-    """Touches no network. Raises InputRefused when a setting or a package is missing."""
+    """Touches no network. Raises ChatModelRefused when a setting or a package is missing."""
     if settings.chat_provider == OFFLINE:
         from affidavit.agent.offline import OfflineChat
 
         return OfflineChat()
     if not settings.chat_model_id:
-        raise InputRefused(
+        raise ChatModelRefused(
             f"no chat model is named for the provider {settings.chat_provider!r}",
             hint="set CHAT_MODEL_ID to a model id or inference profile, or CHAT_PROVIDER=offline to do without",
         )
@@ -42,15 +42,15 @@ def _from_langchain(settings: Settings) -> BaseChatModel:
     except ImportError as error:
         raise _missing(error.name or f"langchain-{provider}", provider) from error
     except ValueError as error:
-        raise InputRefused(
+        raise ChatModelRefused(
             f"LangChain knows no provider {provider!r}: {error}",
             hint="set CHAT_PROVIDER to bedrock, offline or a provider of LangChain's init_chat_model",
         ) from error
     return cast("BaseChatModel", made)
 
 
-def _missing(package: str, provider: str) -> InputRefused:
-    return InputRefused(
+def _missing(package: str, provider: str) -> ChatModelRefused:
+    return ChatModelRefused(
         f"the provider {provider!r} needs the Python package {package!r}, which is not installed",
         hint=f"install langchain and langchain-{provider}, or set CHAT_PROVIDER to bedrock or offline",
     )

@@ -13,7 +13,8 @@ from langgraph.errors import GraphRecursionError  # pyright: ignore[reportMissin
 from affidavit.agent.attempts import OutOfTime, attempted
 from affidavit.agent.budget import Timed, seconds_left
 from affidavit.agent.calls import Question, ask
-from affidavit.agent.conversation import as_chain, as_saved, from_saved
+from affidavit.agent.certainty import unanswered
+from affidavit.agent.conversation import as_chain, as_saved, from_saved, is_rejected
 from affidavit.agent.errors import classify_error
 from affidavit.agent.graph import AgentState, Work, build_graph
 from affidavit.agent.offline import OfflineChat
@@ -136,7 +137,7 @@ class _Run:
                 self._steps += 1
                 self._checkpoint.save(self._saved(), self._latest["token_usage"])
             is_first = False
-        return self._latest["ending"] or Outcome.UNVERIFIED
+        return Outcome.UNVERIFIED if is_rejected(self._messages) else self._latest["ending"] or Outcome.UNVERIFIED
 
     async def _gather(self, provider: ToolProvider) -> None:
         """Evidence even without a chat model: what was not asked yet is asked now, while time lasts."""
@@ -166,7 +167,8 @@ class _Run:
         proven = self._best(REASONS.get(outcome, str(outcome)))
         if proven is not None:
             return self._as_result(Outcome.DIAGNOSED, diagnosis=proven)
-        return self._as_result(outcome, gaps=(REASONS.get(outcome, str(outcome)), *self._rule_failure))
+        why = (*unanswered(self._ledger.entries), REASONS.get(outcome, str(outcome)), *self._rule_failure)
+        return self._as_result(outcome, gaps=why)
 
     def _failed(self, error: BaseException) -> AgentResult:
         """Somebody may cure it, so the run failed; what the rules prove meanwhile goes along."""

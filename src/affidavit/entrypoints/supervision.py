@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from affidavit.bootstrap import App
-from affidavit.errors import EvidenceUnavailable
+from affidavit.errors import EvidenceUnavailable, InputRefused, UpstreamFailed
 from affidavit.evidence.finding import ByteRange, Evidence
 from affidavit.incidents.breaker import Breaker
 from affidavit.incidents.context import IncidentContexts
@@ -53,12 +53,16 @@ class _Investigation:
         self._app, self._given = app, toolbox
 
     def diagnostician(self) -> Diagnostician:
+        from affidavit.agent.errors import classify_error
         from affidavit.agent.providers import chat_model
         from affidavit.agent.run import ChatDiagnostician
+        from affidavit.agent.unable import UnableDiagnostician
 
-        return ChatDiagnostician(
-            chat=chat_model(self._app.settings), toolbox=self._toolbox, source=NodeLines(self._app.objects)
-        )
+        try:
+            chat = chat_model(self._app.settings)
+        except (InputRefused, UpstreamFailed) as error:
+            return UnableDiagnostician(error=classify_error(error))
+        return ChatDiagnostician(chat=chat, toolbox=self._toolbox, source=NodeLines(self._app.objects))
 
     def degraded(self, incident: Incident) -> Degraded:
         from affidavit.agent.rules import best_so_far

@@ -15,14 +15,18 @@ import uvicorn
 from mcp.server.mcpserver import MCPServer
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from affidavit.adapters.aws.api_key import SsmApiKey
+from affidavit.adapters.aws.clients import AwsClients
 from affidavit.agent.failures import McpAuthFailed, McpConnectionFailed, McpInitError
 from affidavit.agent.mcp_tools import McpToolProvider
 from affidavit.agent.offline import OfflineChat
+from affidavit.agent.patience import Patience
+from affidavit.errors import AffidavitError, InputRefused, UpstreamFailed
 from affidavit.evaluation.workload_scenarios import WorkloadScenario
 from affidavit.incidents.diagnostician import ErrorCategory, Outcome
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
-from .support import QUICK, investigate, scenario
+from .support import investigate, scenario
 
 
 class Keys:
@@ -180,26 +184,86 @@ def test_a_black_hole_is_given_up_after_the_handshake_timeout_and_tried_once_mor
         one.close()
 
 
-def test_a_server_that_opens_late_is_reached_by_the_second_attempt() -> None:
-    port = free_port()
+class Watched(McpToolProvider):
+    """Tells when an attempt to connect has failed."""
+
+    def telling(self, tell: Callable[[], None]) -> "Watched":
+        self.tell, self.failures = tell, 0
+        return self
+
+    async def __aenter__(self) -> "Watched":
+        try:
+            await super().__aenter__()
+        except McpConnectionFailed:
+            self.failures += 1
+            self.tell()
+            raise
+        return self
+
+
+def test_a_port_that_is_closed_and_opens_within_the_pause_is_reached_by_the_second_attempt() -> None:
     of = scenario()
-    provider = McpToolProvider(url=f"http://127.0.0.1:{port}/mcp", key=Keys("right"))
-    opened = threading.Event()
-    done = threading.Event()
-
-    def open_late() -> None:
-        time.sleep(0.4)
-        with served(server_of(of), port=port):
-            opened.set()
-            done.wait(30)
-
-    thread = threading.Thread(target=open_late, daemon=True)
-    thread.start()
-    result = investigate(OfflineChat(), of, tools=provider, patience=QUICK.__class__(backoff_base=2))
-    done.set()
-    thread.join(15)
-    assert opened.is_set()
+    app = Guarded(server_of(of).streamable_http_app(stateless_http=True, json_response=True), "right")
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))  # ours, and it refuses everybody until the server listens
+        serving = threading.Thread(target=lambda: server.run(sockets=[door]), daemon=True)
+        url = f"http://127.0.0.1:{door.getsockname()[1]}/mcp"
+        provider = Watched(url=url, key=Keys("right")).telling(serving.start)
+        result = investigate(OfflineChat(), of, tools=provider, patience=Patience())
+        server.should_exit = True
+        serving.join(10)
+    assert provider.failures == 1
     assert result.outcome is Outcome.DIAGNOSED
+
+
+class NoKey:
+    """Fails like the store of the key does; counts how often it was asked."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+        self.asked = 0
+
+    def __call__(self, *, refresh: bool) -> str:
+        self.asked += 1
+        raise self._error
+
+
+def test_an_outage_of_parameter_store_is_a_lost_connection_that_is_tried_again(aws_environment) -> None:
+    aws_environment.setenv("AWS_ENDPOINT_URL_SSM", f"http://127.0.0.1:{free_port()}")
+    key = SsmApiKey(AwsClients("ca-central-1"), "/incident-response/mcp-api-key")
+    result = investigate(OfflineChat(), scenario(), tools=McpToolProvider(url="http://127.0.0.1:9/mcp", key=key))
+    assert result.error is not None
+    assert result.error.category is ErrorCategory.MCP_CONNECTION
+    assert "/incident-response/mcp-api-key" in result.error.message
+    counted = NoKey(UpstreamFailed("no answer", is_retryable=True))
+    investigate(OfflineChat(), scenario(), tools=McpToolProvider(url="http://127.0.0.1:9/mcp", key=counted))
+    assert counted.asked == 2
+
+
+@pytest.mark.parametrize(
+    "error", [InputRefused("there is no parameter /p", hint="make it"), UpstreamFailed("our role may not call it")]
+)
+def test_a_key_that_is_missing_or_withheld_is_not_tried_again_and_says_what_to_do(error: AffidavitError) -> None:
+    key = NoKey(error)
+    result = investigate(OfflineChat(), scenario(), tools=McpToolProvider(url="http://127.0.0.1:9/mcp", key=key))
+    assert result.error is not None
+    assert result.error.category is ErrorCategory.MCP_AUTH
+    assert str(error) in result.error.message
+    assert error.hint in result.error.message
+    assert key.asked == 1
+
+
+def test_a_parameter_store_that_hangs_does_not_hold_the_run() -> None:
+    wait = threading.Event()
+
+    def hanging(*, refresh: bool) -> str:
+        wait.wait(30)
+        return "late"
+
+    with pytest.raises(McpConnectionFailed, match="did not come within"):
+        asked(McpToolProvider(url="http://127.0.0.1:9/mcp", key=hanging, connect_seconds=0.1))
+    wait.set()
 
 
 def test_a_server_without_our_tools_is_refused_at_the_door() -> None:

@@ -1,4 +1,4 @@
-"""The small parts: time and tokens, pairing, views, providers, hearsay."""
+"""The small parts: time and tokens, pairing, views, hearsay."""
 
 import asyncio
 import json
@@ -15,15 +15,13 @@ from affidavit.agent.hearsay import hearsay
 from affidavit.agent.offline import OfflineChat, submission
 from affidavit.agent.patience import Patience
 from affidavit.agent.prompt import SYSTEM, fenced, functions_named, incident_text
-from affidavit.agent.providers import chat_model
 from affidavit.agent.rules import best_so_far
 from affidavit.agent.toolbox import EMPTY, DirectToolProvider
 from affidavit.agent.tools import create_tools
 from affidavit.agent.view import answer_shown, shown
-from affidavit.errors import InputRefused, InvariantBroken
+from affidavit.errors import InvariantBroken
 from affidavit.evidence.diagnosis import Diagnosis, TokenUsage
 from affidavit.incidents.ledger import Ledger
-from affidavit.settings import Settings
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
 from .support import CountingTools, scenario
@@ -178,27 +176,6 @@ def test_a_secret_in_a_log_line_is_neither_recorded_nor_shown() -> None:
 
 def test_no_content_is_an_error_and_not_an_answer() -> None:
     assert json.loads(EMPTY) == {"error": "Tool returned empty response"}
-
-
-def test_bedrock_needs_a_model_to_be_named() -> None:
-    with pytest.raises(InputRefused, match="no chat model is named"):
-        chat_model(Settings.from_environment({}))
-
-
-def test_the_offline_provider_needs_nothing() -> None:
-    assert isinstance(chat_model(Settings.from_environment({"CHAT_PROVIDER": "offline"})), OfflineChat)
-
-
-def test_a_provider_whose_package_is_missing_says_which() -> None:
-    with pytest.raises(InputRefused, match="langchain") as raised:
-        chat_model(Settings.from_environment({"CHAT_PROVIDER": "openai", "CHAT_MODEL_ID": "x"}))
-    assert "install" in raised.value.hint
-
-
-def test_bedrock_is_made_without_a_request(aws_environment) -> None:
-    made = chat_model(Settings.from_environment({"CHAT_MODEL_ID": "ca.anthropic.claude-x"}))
-    assert made.client.meta.config.retries["total_max_attempts"] == 1
-    assert (made.client.meta.config.connect_timeout, made.client.meta.config.read_timeout) == (10, 60)
 
 
 def test_rules_need_neither_langchain_nor_mcp() -> None:

@@ -13,6 +13,7 @@ from affidavit.incidents.ledger import Ledger
 from affidavit.sandbox.bedrock import Refuses, Says
 from affidavit.sandbox.chat_scripts import denied, failing, good, hung, throttled, unforced
 from affidavit.verification.verify import verify
+from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
 from .support import QUICK, CountingTools, Memory, investigate, scenario
 
@@ -151,7 +152,19 @@ def test_nothing_provable_is_a_failure_with_its_reason_and_no_diagnosis(serve, c
     result = investigate(chat(), scenario(), tools=CountingTools(scenario(), broken))
     assert result.outcome is Outcome.RECURSION_LIMIT
     assert result.diagnosis is None
-    assert result.gaps == ("recursion limit exhausted without diagnosis",)
+    assert result.gaps == (
+        "get_recent_logs, get_iam_state, get_lambda_config, get_network_state: AccessDenied",
+        "recursion limit exhausted without diagnosis",
+    )
+
+
+def test_a_function_that_is_not_there_is_told_as_such_and_not_as_a_limit() -> None:
+    gone = json.dumps({"error": "function data-processor: there is no such thing"})
+    tools = CountingTools(scenario(), dict.fromkeys(TOOL_ARG_SCHEMAS, gone))
+    result = investigate(OfflineChat(), scenario(), tools=tools)
+    assert result.outcome is Outcome.UNVERIFIED
+    assert result.diagnosis is None
+    assert "function data-processor: there is no such thing" in result.gaps[0]
 
 
 def test_a_submission_that_does_not_hold_comes_back_with_exactly_what_failed(serve, chat) -> None:

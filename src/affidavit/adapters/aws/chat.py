@@ -1,16 +1,19 @@
 """Bedrock's Converse as a chat model. One request per call: trying again is the agent's decision, under its budget."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from langchain_aws import ChatBedrockConverse
+from langchain_aws.utils import parse_model_provider
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 
-from affidavit.agent.failures import ChatModelFailed
+from affidavit.agent.failures import ChatModelFailed, ChatModelRefused
 
 CONNECT_SECONDS = 10
 READ_SECONDS = 60
@@ -44,7 +47,11 @@ def bedrock_chat(
     connect_seconds: float = CONNECT_SECONDS,
     read_seconds: float = READ_SECONDS,
 ) -> BedrockChat:
-    """The endpoint is AWS's, or where AWS_ENDPOINT_URL_BEDROCK_RUNTIME points."""
+    """The endpoint is AWS's, or where AWS_ENDPOINT_URL_BEDROCK_RUNTIME points.
+
+    Touches the network only for an application inference profile, whose name does not say what is behind it.
+    Raises ChatModelRefused for an id that cannot be one, ChatModelFailed when Bedrock was asked and failed.
+    """
     # retries max_attempts=1 would mean two requests; total_max_attempts counts the first one too.
     config = Config(
         retries={"total_max_attempts": 1, "mode": "standard"},
@@ -52,8 +59,14 @@ def bedrock_chat(
         read_timeout=read_seconds,
     )
     session = boto3.Session(region_name=region)
+    with _refusals(model_id):
+        return _made(model_id, region, session, config)
+
+
+def _made(model_id: str, region: str, session: boto3.Session, config: Config) -> BedrockChat:
     return BedrockChat(
         model=model_id,
+        provider=_provider(model_id),
         client=session.client("bedrock-runtime", config=config),
         bedrock_client=session.client("bedrock", config=config),
         region_name=region,
@@ -61,6 +74,29 @@ def bedrock_chat(
         max_tokens=MAX_OUTPUT_TOKENS,
         disable_streaming=True,
     )
+
+
+def _provider(model_id: str) -> str:
+    """LangChain reads the provider off an id, and has to be told it with an ARN: `…/us.anthropic.claude…`."""
+    if not model_id.startswith("arn:"):
+        return ""
+    name = model_id.rpartition("/")[2]
+    return parse_model_provider(name) if "." in name else "unknown"
+
+
+@contextmanager
+def _refusals(model_id: str) -> Generator[None]:
+    try:
+        yield
+    except ClientError as error:
+        _raise_for_answer(error)
+    except BotoCoreError as error:
+        raise ChatModelFailed(f"Bedrock could not be asked: {error}", code=type(error).__name__) from error
+    except ValueError as error:
+        raise ChatModelRefused(
+            f"{model_id[:200]!r} cannot be a chat model of Bedrock",
+            hint="set CHAT_MODEL_ID to a model id, or to the id or ARN of an inference profile",
+        ) from error
 
 
 def _raise_for_answer(error: ClientError) -> NoReturn:

@@ -1,0 +1,20 @@
+"""Stands in for the diagnostician that could not be made: the incident ends with the reason instead of an exception."""
+
+from dataclasses import dataclass
+
+from affidavit.evidence.diagnosis import TokenUsage
+from affidavit.incidents.diagnostician import AgentError, AgentResult, Checkpoint, Limits, Outcome
+from affidavit.incidents.incident import Incident
+from affidavit.incidents.ledger import Ledger
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnableDiagnostician:
+    """Asks nobody, so the supervisor gathers what it can without a chat model."""
+
+    error: AgentError
+
+    def investigate(
+        self, incident: Incident, *, ledger: Ledger, limits: Limits, spent: TokenUsage, checkpoint: Checkpoint
+    ) -> AgentResult:
+        return AgentResult(outcome=Outcome.ERROR, token_usage=spent, error=self.error)

@@ -1,0 +1,49 @@
+"""Settings → a supervisor: what becomes of an incident when the settings are wrong."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tests.support.incidents import an_incident
+
+from affidavit.agent.toolbox import DirectToolProvider
+from affidavit.bootstrap import build_app
+from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.evaluation.workload_scenarios import SCENARIOS, load_workload_scenario
+from affidavit.evidence.diagnosis import FaultType
+from affidavit.incidents.state import Status
+from affidavit.incidents.supervisor import Handled, Supervisor
+from affidavit.incidents.telemetry import to_nowhere
+from affidavit.settings import Settings
+
+
+def a_supervisor(folder: Path, **settings: str) -> Supervisor:
+    scenario = load_workload_scenario(SCENARIOS / "permission-s3-statement-removed.yaml")
+    app = build_app(Settings.from_environment({"AFFIDAVIT_DATA": str(folder), **settings}))
+    tools = DirectToolProvider(scenario.workloads())
+    return build_supervisor(app, emit=to_nowhere, toolbox=lambda: lambda _: tools)
+
+
+@pytest.mark.parametrize(
+    ("settings", "hint"),
+    [
+        ({}, "set CHAT_MODEL_ID"),
+        ({"CHAT_PROVIDER": "no-such-provider", "CHAT_MODEL_ID": "x"}, "CHAT_PROVIDER"),
+    ],
+    ids=["no model id", "no such provider"],
+)
+def test_without_a_chat_model_that_can_be_made_the_incident_says_so_and_keeps_its_facts(
+    tmp_path: Path, settings: dict[str, str], hint: str
+) -> None:
+    supervisor, incident = a_supervisor(tmp_path, **settings), an_incident()
+    assert supervisor.receive(incident, remaining=timedelta(minutes=5)) is Handled.RAN
+    state = supervisor.states.get_state(incident.incident_id)
+    context = supervisor.contexts.get_context(incident.incident_id)
+    assert state is not None
+    assert context is not None
+    assert (state.status, state.error_category) == (Status.ERROR, "bedrock_config")
+    assert (state.attempts, state.next_attempt_at) == (1, None)
+    assert hint in str(state.error_reason)
+    assert len(context.ledger) == 4
+    assert context.best_so_far is not None
+    assert context.best_so_far.fault_types == (FaultType.PERMISSION_LOSS,)
