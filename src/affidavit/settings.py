@@ -45,7 +45,9 @@ class Settings(BaseModel):
         False, alias="ENABLE_PII_REDACTION", description="redacts personal data too, not only secrets"
     )
     enable_comprehend: bool = Field(
-        False, alias="ENABLE_COMPREHEND", description="asks Amazon Comprehend for personal data as well"
+        False,
+        alias="ENABLE_COMPREHEND",
+        description="asks Amazon Comprehend for personal data as well; needs ENABLE_PII_REDACTION",
     )
     mcp_api_key: str = Field("", alias="MCP_API_KEY", repr=False, description="bearer key of the HTTP server")
     mcp_api_key_parameter: str = Field(

@@ -275,7 +275,7 @@ def test_the_command_refuses_to_serve_without_a_key_and_says_how(tmp_path: Path)
         (("--toolsets", "nodes,surprise"), {}, "surprise"),
         (("--toolsets", "collection"), {}, "LOGS_BUCKET"),
         (("--bundles", "/nowhere/at/all"), {}, "no folder"),
-        ((), {"ENABLE_COMPREHEND": "true"}, "Comprehend"),
+        ((), {"ENABLE_COMPREHEND": "true"}, "ENABLE_PII_REDACTION"),
         (("--http", "--oauth-issuer", ISSUER), {}, "--oauth-audience"),
     ],
 )

@@ -23,6 +23,7 @@ from affidavit.nodes.keys import INDEX, MANIFEST, home_key, markers_prefix, pref
 from affidavit.nodes.recent import Recent
 from affidavit.nodes.stored_lines import LineIndexes, StoredLines
 from affidavit.ports import Clock, NodeDirectory, ObjectMissing, ObjectStore, StoredObject, Table
+from affidavit.redaction.redact import Redactor
 
 # The owner of an instance's layout that another program filled.
 FOREIGN = "foreign"
@@ -83,14 +84,19 @@ class Library:
         knowledge: Knowledge,
         directory: NodeDirectory | None = None,
         region: str = "",
+        redactor: Redactor | None = None,
     ) -> None:
-        """`directory` says which nodes a cluster of `region` has; without it only those with a bundle are known."""
+        """`directory` says which nodes a cluster of `region` has; without it only those with a bundle are known.
+
+        `redactor` is the one that answers leave through: a quote of such an answer is to be known again.
+        """
         self.objects = objects
         self.state = state
         self.clock = clock
         self.knowledge = knowledge
         self.directory = directory
         self.region = region
+        self.redactor = redactor or Redactor()
         self.line_indexes = LineIndexes()
         self._homes: Recent[str, Home] = Recent(_MARKERS_KEPT)
         self._markers: Recent[str, IndexMarker] = Recent(_MARKERS_KEPT)

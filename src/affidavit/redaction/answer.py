@@ -4,12 +4,15 @@ Ids, digests, byte ranges and page tokens stay as they are, so that evidence sti
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from affidavit.errors import AffidavitError
 from affidavit.ports import JsonValue
-from affidavit.redaction.redact import Redacted, Redactor
+from affidavit.redaction.inquiry import Reply
+from affidavit.redaction.redact import Redacted, Redactor, hide_entities
+
+Change: TypeAlias = Callable[[str, str], str]
 
 WITHHELD = "[WITHHELD: redaction failed]"
 
@@ -33,33 +36,70 @@ _NAMES = frozenset(
 
 @dataclass(kw_only=True)
 class Tally:
+    """`withheld` counts texts by the field they stood in and why they could not be redacted."""
+
     counts: Counter[str] = field(default_factory=Counter[str])
-    gaps: list[str] = field(default_factory=list[str])
+    withheld: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+
+    @property
+    def gaps(self) -> list[str]:
+        return [_gap(name, why, count) for (name, why), count in self.withheld.items()]
+
+
+def _gap(name: str, why: str, count: int) -> str:
+    if count == 1:
+        return f"a text in `{name}` was withheld because it could not be redacted: {why}"
+    return f"{count} texts in `{name}` were withheld because they could not be redacted: {why}"
 
 
 def redact_answer(answer: Mapping[str, JsonValue], redactor: Redactor) -> tuple[dict[str, JsonValue], Tally]:
     tally = Tally()
-    return {name: _value(name, value, redactor, tally) for name, value in answer.items()}, tally
+    known = _changed(answer, lambda name, text: _known(name, text, redactor, tally))
+    if not redactor.hides_personal or redactor.inquiry is None:
+        return known, tally
+    replies = redactor.inquiry.ask(_askable(known))
+    return _changed(known, lambda name, text: _told(name, text, replies, tally)), tally
 
 
-def _value(name: str, value: JsonValue, redactor: Redactor, tally: Tally) -> JsonValue:
+def _changed(answer: Mapping[str, JsonValue], change: Change) -> dict[str, JsonValue]:
+    return {name: _value(name, value, change) for name, value in answer.items()}
+
+
+def _value(name: str, value: JsonValue, change: Change) -> JsonValue:
     if isinstance(value, str):
-        return value if name in _OPAQUE else _text(name, value, redactor, tally)
+        return value if name in _OPAQUE else change(name, value)
     # The plain types first: asking whether a value is any mapping takes longer than all the rest.
     if value is None or isinstance(value, int | float):
         return value
     if isinstance(value, (dict, Mapping)):
-        return {key: _value(key, each, redactor, tally) for key, each in value.items()}
-    return [_value(name, each, redactor, tally) for each in value]
+        return {key: _value(key, each, change) for key, each in value.items()}
+    return [_value(name, each, change) for each in value]
 
 
-def _text(name: str, text: str, redactor: Redactor, tally: Tally) -> str:
-    try:
-        redacted = redactor.secrets(text) if name in _NAMES else redactor.redact(text)
-    except AffidavitError as error:
-        tally.gaps.append(f"a text in `{name}` was withheld because it could not be redacted: {error}")
+def _known(name: str, text: str, redactor: Redactor, tally: Tally) -> str:
+    return _counted(redactor.secrets(text) if name in _NAMES else redactor.known(text), tally)
+
+
+def _askable(answer: Mapping[str, JsonValue]) -> list[str]:
+    found: list[str] = []
+
+    def note(name: str, text: str) -> str:
+        if name not in _NAMES:
+            found.append(text)
+        return text
+
+    _changed(answer, note)
+    return found
+
+
+def _told(name: str, text: str, replies: Mapping[str, Reply], tally: Tally) -> str:
+    if name in _NAMES:
+        return text
+    reply = replies[text]
+    if reply.failure is not None:
+        tally.withheld[name, str(reply.failure)] += 1
         return WITHHELD
-    return _counted(redacted, tally)
+    return _counted(hide_entities(text, reply.entities), tally)
 
 
 def _counted(redacted: Redacted, tally: Tally) -> str:

@@ -1,18 +1,21 @@
-"""The port for a service that knows personal data by context, such as Amazon Comprehend."""
+"""The port for a service that knows personal data by context, such as Amazon Comprehend, and how it is asked.
 
+Secrets are hidden before a text is asked about: the service is told of none.
+"""
+
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from affidavit.redaction.engine import Span
-
-# Longer than any name or address. What the seam cuts in two is whole in one of two neighbours.
+# Longer than any name or address. What a seam cuts in two is whole in one of two neighbours.
 OVERLAP = 256
+_LONE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entity:
-    """Characters `start` to `end` (exclusive) of the text asked about."""
+    """Characters (code points) `start` to `end` (exclusive) of the text asked about."""
 
     start: int
     end: int
@@ -21,31 +24,50 @@ class Entity:
 
 class PersonalDetector(Protocol):
     @property
-    def most_characters(self) -> int:
-        """How much text one question may hold; more than OVERLAP."""
+    def most_bytes(self) -> int:
+        """How much text, in UTF-8, one question may hold; more than eight times OVERLAP."""
         ...
 
     def find(self, text: str) -> Sequence[Entity]:
-        """Raises UpstreamFailed."""
+        """`text` is valid Unicode and not empty. Raises UpstreamFailed."""
         ...
 
 
-def detect_in_pieces(detector: PersonalDetector, text: str) -> list[Span]:
-    """Spans in the bytes of `text`, all of which is asked about, however long it is."""
-    entities = {
-        (at + entity.start, at + entity.end, entity.type.lower())
-        for at, piece in pieces(text, detector.most_characters)
+def detect_in_pieces(detector: PersonalDetector, text: str) -> list[Entity]:
+    """All of `text` is asked about, however long it is."""
+    found = {
+        (at + entity.start, at + entity.end, entity.type)
+        for at, piece in pieces(_sayable(text), detector.most_bytes)
         for entity in detector.find(piece)
     }
-    return [Span(_bytes(text[:start]), _bytes(text[:end]), kind) for start, end, kind in sorted(entities)]
+    return [Entity(start=start, end=end, type=kind) for start, end, kind in sorted(found)]
 
 
-def pieces(text: str, size: int) -> Iterator[tuple[int, str]]:
-    """Pieces with where they begin; neighbours share OVERLAP characters."""
-    step = size - OVERLAP
-    for at in range(0, max(1, len(text) - OVERLAP), step):
-        yield at, text[at : at + size]
+def pieces(text: str, most_bytes: int) -> Iterator[tuple[int, str]]:
+    """Pieces with where they begin. They end at line ends; a line that is too long goes in pieces that overlap."""
+    at = 0
+    while at < len(text):
+        piece = _fitting(text, at, most_bytes)
+        yield at, piece
+        end = at + len(piece)
+        at = end if end == len(text) else _next(text, end)
 
 
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
+def _fitting(text: str, at: int, most_bytes: int) -> str:
+    # A character takes a byte at least, so more characters than bytes never fit.
+    piece = text[at : at + most_bytes].encode()[:most_bytes].decode("utf-8", "ignore")
+    if at + len(piece) == len(text):
+        return piece
+    line_end = piece.rfind("\n", len(piece) // 2)
+    return piece[: line_end + 1] if line_end >= 0 else piece
+
+
+def _next(text: str, end: int) -> int:
+    """The first line that begins within OVERLAP of the seam, or OVERLAP characters before it."""
+    feed = text.find("\n", end - OVERLAP, end)
+    return feed + 1 if feed >= 0 else end - OVERLAP
+
+
+def _sayable(text: str) -> str:
+    """Half of a surrogate pair cannot be sent; what stands for it takes one character, too."""
+    return text if text.isascii() else _LONE.sub("\ufffd", text)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
 
-from affidavit.redaction.detector import PersonalDetector, detect_in_pieces
+from affidavit.redaction.detector import Entity
 from affidavit.redaction.engine import Engine, Span
+from affidavit.redaction.inquiry import Inquiry
 from affidavit.redaction.pattern import Kind
 from affidavit.redaction.patterns import load_patterns
 
@@ -27,23 +28,47 @@ class Redacted:
 
 @dataclass(frozen=True, kw_only=True)
 class Redactor:
-    """Secrets always; personal data with `hides_personal`, also asking `detector` where there is one."""
+    """Secrets always; personal data with `hides_personal`, and then also what a service knows, where one is asked."""
 
     hides_personal: bool = False
-    detector: PersonalDetector | None = None
+    inquiry: Inquiry | None = None
 
     def secrets(self, text: str) -> Redacted:
         """For names and paths: they must still lead somewhere, so only secrets go."""
         return _hide_known(text, Kind.SECRET)
 
+    def known(self, text: str) -> Redacted:
+        """By patterns alone: nobody is asked."""
+        return _hide_known(text, Kind.SECRET, Kind.PERSONAL) if self.hides_personal else self.secrets(text)
+
     def redact(self, text: str) -> Redacted:
-        """Raises UpstreamFailed when the detector cannot say: then nobody knows what the text holds."""
-        if not self.hides_personal:
-            return self.secrets(text)
-        if self.detector is None:
-            return _hide_known(text, Kind.SECRET, Kind.PERSONAL)
-        found = detect_in_pieces(self.detector, text)
-        return _hide(text, [_engine(Kind.SECRET), _engine(Kind.PERSONAL)], found)
+        """Raises UpstreamFailed when the service cannot say: then nobody knows what the text holds."""
+        known = self.known(text)
+        if not self.hides_personal or self.inquiry is None:
+            return known
+        reply = self.inquiry.ask([known.text])[known.text]
+        if reply.failure is not None:
+            raise reply.failure
+        told = hide_entities(known.text, reply.entities)
+        return Redacted(text=told.text, counts=Counter(known.counts) + Counter(told.counts))
+
+
+def hide_entities(text: str, entities: Sequence[Entity]) -> Redacted:
+    """In a text whose secrets are hidden already; a marker that an entity touches goes whole."""
+    if not entities:
+        return Redacted(text=text, counts={})
+    offsets = _byte_offsets(text, [at for entity in entities for at in (entity.start, entity.end)])
+    return _hide(text, [], [Span(offsets[entity.start], offsets[entity.end], entity.type) for entity in entities])
+
+
+def _byte_offsets(text: str, characters: Sequence[int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    at, size = 0, 0
+    for character in sorted(set(characters)):
+        size += len(text[at:character].encode("utf-8", "surrogatepass"))
+        found[character] = size
+        at = character
+    return found
 
 
 @cache
@@ -83,13 +108,22 @@ def _hide(text: str, engines: Sequence[Engine], found: Sequence[Span]) -> Redact
 
 
 def _outside_markers(spans: Sequence[Span], raw: bytes) -> Sequence[Span]:
-    """`[REDACTED:type]` of an earlier pass is not redacted again."""
+    """`[REDACTED:type]` of an earlier pass is not redacted again; one that is touched goes whole."""
     if not spans or b"[REDACTED:" not in raw:
         return spans
     markers = [match.span() for match in _MARKER.finditer(raw)]
-    return [span for span in spans if not _is_inside(span, markers)]
+    grown = (_grown(span, markers) for span in spans)
+    return [span for span in grown if span is not None]
 
 
-def _is_inside(span: Span, markers: Sequence[tuple[int, int]]) -> bool:
-    at = bisect_right(markers, span.start, key=itemgetter(0)) - 1
-    return at >= 0 and span.end <= markers[at][1]
+def _grown(span: Span, markers: Sequence[tuple[int, int]]) -> Span | None:
+    """None inside a marker."""
+    first, last = _marker_at(span.start, markers), _marker_at(span.end - 1, markers)
+    if first is not None and span.end <= first[1]:
+        return None
+    return Span(first[0] if first else span.start, last[1] if last else span.end, span.type)
+
+
+def _marker_at(offset: int, markers: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    at = bisect_right(markers, offset, key=itemgetter(0)) - 1
+    return markers[at] if at >= 0 and offset < markers[at][1] else None

@@ -157,7 +157,7 @@ def test_a_caller_without_the_scope_reads_but_does_not_act(tmp_path: Path) -> No
 
 def test_a_redactor_that_breaks_lets_nothing_out(tmp_path: Path) -> None:
     class Broken(Redactor):
-        def redact(self, text: str) -> object:
+        def known(self, text: str) -> object:
             raise RuntimeError("broken")
 
     outcome = calls_over(tmp_path, tools=[TOOL], redactor=Broken()).call(TOOL, {"count": 1, "text": "the text"})

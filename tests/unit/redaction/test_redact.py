@@ -1,6 +1,7 @@
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from affidavit.errors import UpstreamFailed
 from affidavit.redaction.answer import WITHHELD, redact_answer
 from affidavit.redaction.detector import OVERLAP, Entity, pieces
+from affidavit.redaction.inquiry import Inquiry
 from affidavit.redaction.pattern import Kind
 from affidavit.redaction.patterns import load_patterns
 from affidavit.redaction.quotes import stands_in
@@ -24,15 +26,21 @@ class Names:
     """A detector that knows one name and takes little text at a time."""
 
     name: str
-    most_characters: int = 1_000
+    most_bytes: int = 2_100
     is_down: bool = False
+    asked: list[str] = field(default_factory=list)
 
     def find(self, text: str) -> Sequence[Entity]:
-        assert len(text) <= self.most_characters
+        self.asked.append(text)
+        assert len(text.encode()) <= self.most_bytes
         if self.is_down:
             raise UpstreamFailed("the detector does not answer")
-        at = text.find(self.name)
-        return [Entity(start=at, end=at + len(self.name), type="NAME")] if at >= 0 else []
+        found = re.finditer(re.escape(self.name), text)
+        return [Entity(start=match.start(), end=match.end(), type="name") for match in found]
+
+
+def personal(detector: Names) -> Redactor:
+    return Redactor(hides_personal=True, inquiry=Inquiry(detector))
 
 
 def test_threads_redact_at_once() -> None:
@@ -83,30 +91,100 @@ def test_text_that_is_no_valid_unicode_survives() -> None:
     assert Redactor().redact("\ud800 " + KEY).text == "\ud800 [REDACTED:aws_access_key]"
 
 
-@pytest.mark.parametrize("before", [0, 990, 995, 1_000, 1_744 - 5, 5_000])
-def test_a_name_across_the_seam_of_two_pieces_is_found(before: int) -> None:
-    text = "ä" * before + " Jane Doe " + "z" * 3_000
-    redacted = Redactor(hides_personal=True, detector=Names("Jane Doe")).redact(text)
+@pytest.mark.parametrize("before", [0, 990, 1_045, 1_050, 1_744 - 5, 5_000])
+@pytest.mark.parametrize("filler", ["ä", "😀", "ä\n", "z"])
+def test_a_name_across_the_seam_of_two_pieces_is_found(before: int, filler: str) -> None:
+    text = filler * before + " Jane Doe " + "z" * 3_000
+    redacted = personal(Names("Jane Doe")).redact(text)
     assert redacted.text == text.replace("Jane Doe", "[REDACTED:name]")
 
 
-@given(st.text(max_size=4_000), st.integers(OVERLAP + 1, OVERLAP + 700))
-def test_pieces_cover_the_text_and_overlap(text: str, size: int) -> None:
+@given(st.text(max_size=4_000), st.integers(OVERLAP * 8, OVERLAP * 9))
+def test_pieces_cover_the_text_and_fit(text: str, size: int) -> None:
     covered = 0
     for at, piece in pieces(text, size):
         assert text[at : at + len(piece)] == piece
-        assert at == 0 or covered - at >= min(OVERLAP, len(piece))
+        assert len(piece.encode()) <= size
+        assert at <= covered < at + len(piece)
+        assert at == 0 or text[at - 1] == "\n" or covered - at == OVERLAP
         covered = at + len(piece)
     assert covered == len(text)
 
 
+def test_a_piece_ends_at_a_line_end_where_there_is_one() -> None:
+    found = list(pieces("one line of a log, as they are\n" * 500, 2_100))
+    assert len(found) > 5
+    assert all(piece.endswith("\n") and piece.startswith("one") for _, piece in found)
+
+
 def test_a_text_that_cannot_be_redacted_is_withheld_and_a_gap() -> None:
-    redactor = Redactor(hides_personal=True, detector=Names("x", is_down=True))
-    answer, tally = redact_answer({"excerpt": "kept from you", "count": 3}, redactor)
-    assert answer == {"excerpt": WITHHELD, "count": 3}
+    redactor = personal(Names("x", is_down=True))
+    answer, tally = redact_answer({"excerpt": "kept from you", "count": 3, "file": "a/x.log"}, redactor)
+    assert answer == {"excerpt": WITHHELD, "count": 3, "file": "a/x.log"}
     assert tally.gaps == [
         "a text in `excerpt` was withheld because it could not be redacted: the detector does not answer"
     ]
+
+
+def test_many_texts_that_are_withheld_are_one_gap_with_their_number() -> None:
+    answer = {"lines": [{"excerpt": f"line {number}"} for number in range(40)]}
+    _, tally = redact_answer(answer, personal(Names("x", is_down=True)))
+    assert tally.gaps == [
+        "40 texts in `excerpt` were withheld because they could not be redacted: the detector does not answer"
+    ]
+
+
+def test_the_texts_of_an_answer_are_asked_about_together_and_once() -> None:
+    detector = Names("Jane Doe", most_bytes=100_000)
+    redactor = personal(detector)
+    answer = {"lines": [{"excerpt": f"{number} by Jane Doe"} for number in range(200)], "note": "Jane Doe"}
+    for _ in range(2):
+        redacted, tally = redact_answer(answer, redactor)
+        assert redacted["lines"][199] == {"excerpt": "199 by [REDACTED:name]"}
+        assert tally.counts == {"name": 201}
+    assert len(detector.asked) == 1
+
+
+def test_no_secret_is_told_to_a_detector() -> None:
+    detector = Names("Jane Doe")
+    redacted = personal(detector).redact(f"Jane Doe has {KEY} at 10.1.2.3")
+    assert redacted.text == "[REDACTED:name] has [REDACTED:aws_access_key] at [REDACTED:ip]"
+    assert redacted.counts == {"name": 1, "aws_access_key": 1, "ip": 1}
+    assert detector.asked == ["Jane Doe has [REDACTED:aws_access_key] at [REDACTED:ip]"]
+
+
+def test_a_marker_that_a_detector_takes_for_part_of_a_name_goes_whole() -> None:
+    redacted = personal(Names("Jane [REDACTED:aws")).redact(f"by Jane {KEY} today")
+    assert redacted.text == "by [REDACTED:name] today"
+
+
+@given(st.lists(st.text(max_size=40), max_size=12), st.integers(0, 200), st.integers(1, 60))
+def test_an_entity_across_several_texts_hides_its_part_of_each(texts: list[str], start: int, size: int) -> None:
+    wanted = list(dict.fromkeys(text for text in texts if text.strip()))
+    whole = "\n\n".join(wanted)
+
+    @dataclass
+    class Somewhere(Names):
+        def find(self, text: str) -> Sequence[Entity]:
+            assert len(text) == len(whole)
+            return [Entity(start=min(start, len(text)), end=min(start + size, len(text)), type="x")]
+
+    replies = Inquiry(Somewhere("", most_bytes=100_000)).ask(texts)
+    shown = "\n\n".join(_masked(text, replies[text].entities) for text in wanted)
+    expected = "".join("#" if start <= at < start + size and char != "\n" else char for at, char in enumerate(whole))
+    assert shown == expected
+
+
+def _masked(text: str, entities: Sequence[Entity]) -> str:
+    hidden = {at for entity in entities for at in range(entity.start, entity.end)}
+    return "".join("#" if at in hidden and char != "\n" else char for at, char in enumerate(text))
+
+
+def test_a_quote_of_what_a_service_hid_is_known_again() -> None:
+    redactor = personal(Names("Jane Doe"))
+    assert stands_in("run by [REDACTED:name] now", "x run by Jane Doe now", redactor)
+    assert not stands_in("run by [REDACTED:name] now", "x run by John Doe now", redactor)
+    assert not stands_in("run by [REDACTED:name] now", "x run by Jane Doe now", personal(Names("x", is_down=True)))
 
 
 @pytest.mark.parametrize(

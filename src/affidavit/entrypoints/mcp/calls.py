@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -80,9 +80,9 @@ class Calls:
         return {"success": True, **content, "redacted": dict(tally.counts), **gaps}
 
     def _harmless(self, content: dict[str, JsonValue], tool: Tool) -> dict[str, JsonValue]:
-        """An error may name what the caller or a log said."""
+        """An error may name what the caller or a log said. No service is asked: it may be what failed."""
         try:
-            return redact_answer(content, self.redactor)[0]
+            return redact_answer(content, replace(self.redactor, inquiry=None))[0]
         except Exception as error:  # noqa: BLE001  # the door
             return failure(error, tool.name)
 

@@ -14,6 +14,7 @@ from affidavit.entrypoints.mcp.folder import KEPT_IN, BundleFolder
 from affidavit.entrypoints.mcp.services import Services, Shelves
 from affidavit.entrypoints.mcp.tool import Toolset
 from affidavit.errors import InputRefused
+from affidavit.redaction.inquiry import Inquiry
 from affidavit.redaction.redact import Redactor
 from affidavit.settings import Settings
 
@@ -34,9 +35,10 @@ def build_calls(settings: Settings, wish: Wish) -> Calls:
     """Raises InputRefused when the wish cannot be met. Touches no network."""
     app = build_app(_placed(settings, wish))
     toolsets = _toolsets(app, wish)
+    redactor = _redactor(settings)
     return Calls(
-        services=_services(app, wish),
-        redactor=_redactor(settings),
+        services=_services(app, wish, redactor),
+        redactor=redactor,
         tools={tool.name: tool for tool in tools_of(toolsets)},
         allows_debug=settings.enable_debug_envelope,
     )
@@ -70,7 +72,7 @@ def _no_lambda(app: App) -> str:
     return "without LOGS_BUCKET there is no AWS to look at" if app.settings.is_local else ""
 
 
-def _services(app: App, wish: Wish) -> Services:
+def _services(app: App, wish: Wish, redactor: Redactor) -> Services:
     lock = threading.Lock()
 
     @cache
@@ -85,6 +87,7 @@ def _services(app: App, wish: Wish) -> Services:
             knowledge=load_knowledge(),
             directory=app.directory,
             region=app.settings.region,
+            redactor=redactor,
         )
         folder = BundleFolder(path=wish.bundles, library=library) if wish.bundles is not None else None
         return Shelves(library=library, folder=folder)
@@ -125,9 +128,18 @@ def _workloads(app: App) -> "Workloads | None":
 
 
 def _redactor(settings: Settings) -> Redactor:
-    if settings.enable_comprehend:
+    if settings.enable_comprehend and not settings.enable_pii_redaction:
         raise InputRefused(
-            "ENABLE_COMPREHEND is set, and this version has no Comprehend adapter",
-            hint="unset it; ENABLE_PII_REDACTION=true hides personal data with local detectors",
+            "ENABLE_COMPREHEND is set without ENABLE_PII_REDACTION: Comprehend would be asked for nothing",
+            hint="set ENABLE_PII_REDACTION=true as well, or unset ENABLE_COMPREHEND",
         )
-    return Redactor(hides_personal=settings.enable_pii_redaction)
+    return Redactor(hides_personal=settings.enable_pii_redaction, inquiry=_inquiry(settings))
+
+
+def _inquiry(settings: Settings) -> Inquiry | None:
+    if not settings.enable_comprehend:
+        return None
+    from affidavit.adapters.aws.clients import AwsClients
+    from affidavit.adapters.aws.comprehend import ComprehendDetector
+
+    return Inquiry(ComprehendDetector(AwsClients(settings.region)))

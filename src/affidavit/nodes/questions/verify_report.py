@@ -24,7 +24,7 @@ SHORTEST_QUOTE = 4
 def verify_report(library: Library, request: VerifyReportRequest) -> VerifyReportAnswer:
     ids = [claim.finding_id for claim in request.claims]
     known = citable(library, request.instance_id, ids, index_id=request.index_id, search_id=request.search_id)
-    judged = [_judged(claim, known) for claim in request.claims]
+    judged = [_judged(claim, known, library) for claim in request.claims]
     held = sum(each.verdict is ClaimVerdict.HOLDS for each in judged)
     return VerifyReportAnswer(
         index_id=known.shelf.index.index_id,
@@ -36,7 +36,7 @@ def verify_report(library: Library, request: VerifyReportRequest) -> VerifyRepor
     )
 
 
-def _judged(claim: Claim, known: Citable) -> JudgedClaim:
+def _judged(claim: Claim, known: Citable, library: Library) -> JudgedClaim:
     if claim.finding_id not in known.findings:
         index_id = known.shelf.index.index_id
         return _refuted(claim, ClaimVerdict.UNKNOWN_ID, f"index {index_id} has no such finding; it has {known.known}")
@@ -47,7 +47,7 @@ def _judged(claim: Claim, known: Citable) -> JudgedClaim:
     if len(claim.quote.strip()) < min(SHORTEST_QUOTE, len(evidence.excerpt.strip())):
         return _refuted(claim, ClaimVerdict.QUOTE_NOT_FOUND, "the quote is too short to show anything; quote the line")
     for line in _lines(claim.finding_id, known):
-        if stands_in(claim.quote, _text(line, known) or ""):
+        if stands_in(claim.quote, _text(line, known) or "", library.redactor):
             return _held(claim, line)
     reason = f"the quote is not in the lines of {claim.finding_id}; the first reads: {evidence.excerpt}"
     return _refuted(claim, ClaimVerdict.QUOTE_NOT_FOUND, reason)
