@@ -109,10 +109,17 @@ def measured(result: EvaluationResult) -> Mapping[str, float | None]:
 def _node_numbers(nodes: NodesResult | None) -> Mapping[str, float | None]:
     if nodes is None:
         return {}
-    numbers: Numbers = {**nodes.metrics[ANALYZE], **nodes.counts}
+    numbers: Numbers = {**nodes.metrics[ANALYZE], **nodes.counts, **_least(nodes)}
     if nodes.mutations is not None:
         numbers["uncovered"] = sum(mutation.caught_by is None for mutation in nodes.mutations)
     return {f"nodes.{name}": value for name, value in numbers.items()}
+
+
+def _least(nodes: NodesResult) -> Numbers:
+    """The lowest of any tool: an average would hide one that is wrong."""
+    shares = ("finding_precision", "severity_accuracy", "citation_accuracy")
+    told = {name: [numbers[name] for numbers in nodes.metrics.values()] for name in shares}
+    return {f"least_{name}": min(value for value in values if value is not None) for name, values in told.items()}
 
 
 def result_to_json(result: EvaluationResult) -> bytes:

@@ -1,17 +1,24 @@
 """Every question about a stored bundle is measured and guarded; broken on purpose, it shows."""
 
 import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from affidavit.entrypoints.cli.eval import local_library
 from affidavit.evaluation.bundles import place
 from affidavit.evaluation.library_questions import ABSENT, NEIGHBOUR, QUESTIONS
+from affidavit.evaluation.library_tools import library_answers
 from affidavit.evaluation.nodes import ScenarioRun, ToolRun, run_scenario
 from affidavit.evaluation.regression import accept, changes
-from affidavit.evaluation.result import nodes_result
+from affidavit.evaluation.result import EvaluationResult, measured, nodes_result
 from affidavit.evaluation.scenario import Scenario, load_scenarios
+from affidavit.evaluation.tools import Answer
+from affidavit.evidence.severity import Severity
 from affidavit.knowledge import Knowledge, load_knowledge
 from affidavit.nodes.answers.fleet import CompareNodesAnswer, CompareNodesRequest
 from affidavit.nodes.library import Library, Shelf
@@ -122,6 +129,29 @@ def test_a_tool_that_tells_no_findings_has_no_share_of_them() -> None:
     assert numbers["validate"]["finding_precision"] is None
     assert numbers["validate"]["latency_p50_ms"] is not None
     assert numbers["quick_triage"]["finding_precision"] == 1.0
+
+
+def test_a_tool_that_tells_half_of_a_line_lowers_the_least_of_all_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One finding of a line that two rules read is told, the graver one is not: what network_diagnostics once did."""
+
+    def half(answer: Answer) -> Answer:
+        meek = tuple(replace(one, severity=Severity.LOW) for one in answer.told)
+        return replace(answer, told=meek) if answer.tool == "quick_triage" else answer
+
+    def halved(*given: Any) -> Iterator[Answer]:
+        return map(half, library_answers(*given))
+
+    assert least(run()) == 1.0
+    monkeypatch.setattr("affidavit.evaluation.nodes.library_answers", halved)
+    assert least(run()) == 0.0
+
+
+def least(done: ScenarioRun) -> float | None:
+    nodes = nodes_result([done], (), None)
+    result = EvaluationResult(
+        version="1.0", evaluated_at=datetime(2026, 1, 15, tzinfo=UTC), knowledge_version="k", seconds=1, nodes=nodes
+    )
+    return measured(result)["nodes.least_severity_accuracy"]
 
 
 def test_a_bundle_that_names_no_instance_is_asked_too(tmp_path: Path) -> None:

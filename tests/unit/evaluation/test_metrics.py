@@ -125,6 +125,18 @@ def test_a_percentile_is_a_value_that_was_measured(percent: float, expected: flo
     assert percentile([40.0, 10.0, 20.0, 30.0], percent) == expected
 
 
+def test_times_are_those_that_were_measured_and_the_first_finding_has_its_own() -> None:
+    slow = [float(value) for value in range(1, 101)]
+    numbers = metrics_of(Tally(latencies_ms=tuple(slow), first_finding_ms=(7.0, 3.0, 5.0)))
+    assert (numbers.latency_p50_ms, numbers.latency_p95_ms, numbers.time_to_first_finding_ms) == (50.0, 95.0, 5.0)
+
+
+def test_f1_leans_to_the_lower_of_its_two() -> None:
+    numbers = metrics_of(Tally(alarms=4, true_alarms=1, expected=2, found=2))
+    assert (numbers.finding_precision, numbers.finding_recall, numbers.f1) == (0.25, 1.0, 0.4)
+    assert metrics_of(Tally(alarms=1, expected=1)).f1 == 0.0
+
+
 def test_tallies_add_up_to_the_whole() -> None:
     summed = total([Tally(alarms=2, latencies_ms=(1.0,)), Tally(alarms=3, true_alarms=1, latencies_ms=(2.0, 3.0))])
     assert summed == Tally(alarms=5, true_alarms=1, latencies_ms=(1.0, 2.0, 3.0))

@@ -1,6 +1,6 @@
 """The product is broken on purpose, and the number that should fall does."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -97,6 +97,41 @@ def test_coverage_falls_when_files_are_left_out_without_a_word() -> None:
         return replace(analysis, bundle=replace(analysis.bundle, files=kept))
 
     assert numbers(run_scenario(SCENARIOS["healthy-resolver"], KNOWLEDGE, forgetful)).coverage_completeness < 0.6
+
+
+def test_f1_falls_with_recall_alone() -> None:
+    smaller = without(KNOWLEDGE, Kind.RULE, "kubelet.container-oom-killed")
+    run = numbers(run_scenario(SCENARIOS["oom"], smaller))
+    assert run.finding_precision == 1.0
+    assert run.f1 == pytest.approx(2 * (7 / 9) / (1 + 7 / 9))
+
+
+def test_times_grow_when_the_analysis_dawdles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock of the test's own, so that no slow machine can fail it."""
+    clock = Clock()
+    monkeypatch.setattr("affidavit.evaluation.nodes.time.perf_counter", clock.read)
+
+    def dawdling(path: Path, knowledge: Knowledge, folder: Path) -> Analysis:
+        analysis = analyze_quietly(path, knowledge, folder)
+        clock.now += 2.5
+        return analysis
+
+    run = numbers(run_scenario(SCENARIOS["oom"], KNOWLEDGE, dawdling))
+    assert (run.latency_p50_ms, run.latency_p95_ms, run.time_to_first_finding_ms) == (2500.0, 2500.0, 2500.0)
+    silent = numbers(run_scenario(SCENARIOS["oom"], without_rules(KNOWLEDGE), dawdling))
+    assert (silent.latency_p50_ms, silent.time_to_first_finding_ms) == (2500.0, None)
+
+
+@dataclass
+class Clock:
+    now: float = 0.0
+
+    def read(self) -> float:
+        return self.now
+
+
+def without_rules(knowledge: Knowledge) -> Knowledge:
+    return replace(knowledge, checks=(), pack=replace(knowledge.pack, rules=knowledge.pack.rules[:0], suppressions=()))
 
 
 def test_an_alarm_on_a_healthy_node_fails_its_scenario() -> None:
