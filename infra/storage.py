@@ -11,6 +11,7 @@ from constructs import Construct
 
 from infra import names
 from infra.options import TOOLS, Options
+from infra.uploaders import Uploaders
 from infra.wildcards import acknowledge
 
 ARCHIVE_ENDINGS = (".tar.gz", ".tgz", ".zip")
@@ -58,6 +59,7 @@ class Storage(Stack):
         )
         self._accept_events(options)
         self.bucket = self._bucket(options, keep)
+        Uploaders(self, prefix=options.prefix, endings=ARCHIVE_ENDINGS).admit(self.bucket, self.key)
 
     def _data_key(self, options: Options, keep: RemovalPolicy) -> kms.Key:
         return kms.Key(

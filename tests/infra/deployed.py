@@ -19,9 +19,11 @@ from affidavit.adapters.aws.stacks import ChangeSet
 from affidavit.sandbox.account import EnforcingEmulator
 from affidavit.sandbox.gateway import Answer, Gateway, Request
 from affidavit.sandbox.resources import ACCESS_KEY, Account
+from tests.infra.templates import chosen
 
 REGION = "ca-central-1"
 KEY_PARAMETER = "/incident-response/mcp-api-key"
+NODE_ROLE = "arn:aws:iam::000000000000:role/a-node"
 Found = TypeVar("Found")
 
 
@@ -81,7 +83,11 @@ def deployed(folder: Path, templates: Path, packages: Path) -> Iterator[Deployed
             wanted = Wanted(
                 templates=_over_http(templates, folder / "templates"),
                 packages=packages,
-                parameters={"ChatProvider": "offline", "McpServerUrl": f"{relay.url}/mcp"},
+                parameters={
+                    "ChatProvider": "offline",
+                    "McpServerUrl": f"{relay.url}/mcp",
+                    "NodeRoleArns": f"{NODE_ROLE},{NODE_ROLE}-of-another-group",
+                },
                 extras=frozenset({"demo"}),
             )
             deployment = Deployment(AwsClients(REGION), wanted, said.append)
@@ -132,6 +138,7 @@ def _without_refusals(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _refuses_http(statement: dict[str, Any]) -> bool:
+    statement = chosen(statement)
     conditions = json.dumps(statement.get("Condition", {}))
     return statement["Effect"] == "Deny" and ("aws:SecureTransport" in conditions or "s3:TlsVersion" in conditions)
 

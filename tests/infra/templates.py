@@ -46,10 +46,15 @@ class Template:
                 continue
             for key in ("PolicyDocument", "KeyPolicy"):
                 for statement in each.get("Properties", {}).get(key, {}).get("Statement", []):
-                    yield Statement(name, statement)
+                    yield Statement(name, chosen(statement))
 
     def _role_name(self, role: Json) -> str:
         return str(self.content["Resources"][role["Ref"]]["Properties"]["RoleName"])
+
+
+def chosen(statement: Json) -> Json:
+    """A statement that is there on a condition, as if it were met."""
+    return statement["Fn::If"][1] if "Fn::If" in statement else statement
 
 
 def listed(value: Any) -> list[Any]:

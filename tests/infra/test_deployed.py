@@ -8,8 +8,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
+from botocore.exceptions import ClientError
 
 from affidavit.adapters.aws.chaos import AwsFaultTarget
 from affidavit.adapters.aws.clients import AwsClients
@@ -18,7 +21,7 @@ from affidavit.chaos.plans import plan_revoke
 from affidavit.sandbox.archives import archive_of
 from affidavit.sandbox.fleet import FleetNode
 from tests.infra.conftest import ROOT
-from tests.infra.deployed import REGION, Deployed, deployed, eventually
+from tests.infra.deployed import NODE_ROLE, REGION, Deployed, deployed, eventually
 
 OOM = FleetNode(instance_id="i-0de0a0ed000000a1", faults=("oom",))
 
@@ -53,6 +56,46 @@ def test_an_uploaded_bundle_becomes_an_index_and_rows_of_the_fleet(aws: Deployed
     )
     assert "critical" in {finding["severity"] for finding in index["findings"]}
     assert eventually(lambda: [key for key in aws.keys("fleet/nodes/") if OOM.instance_id in key])
+
+
+def test_a_node_brings_its_archive_with_its_own_role_and_touches_nothing_else(aws: Deployed) -> None:
+    node = FleetNode(instance_id="i-0de0a0ed000000b2", faults=())
+    s3 = _as_a_node(aws)
+    # As the collector of the AMI names it: at the top of the bucket.
+    s3.put_object(
+        Bucket=aws.bucket, Key=f"eks_{node.instance_id}_2026-01-15_1030-UTC_0.7.9.tar.gz", Body=archive_of(node)
+    )
+    assert eventually(lambda: aws.keys(f"eks_{node.instance_id}/metadata/indexes/")), aws.log_of("affidavit-indexer")
+    assert s3.get_bucket_acl(Bucket=aws.bucket)["Owner"]
+    evidence = [key for key in aws.keys(f"eks_{node.instance_id}/") if not key.endswith(".tar.gz")]
+    assert evidence
+    forbidden = [*evidence, f"eks_{OOM.instance_id}/extracted/var_log/old.tar.gz", "fleet/nodes/x.tar.gz"]
+    for key in forbidden:
+        with pytest.raises(ClientError) as refused:
+            s3.put_object(Bucket=aws.bucket, Key=key, Body=b"forged")
+        assert refused.value.response["Error"]["Code"] == "AccessDenied", key
+    for reading in (
+        lambda: s3.get_object(Bucket=aws.bucket, Key=evidence[0]),
+        lambda: s3.list_objects_v2(Bucket=aws.bucket),
+    ):
+        with pytest.raises(ClientError):
+            reading()
+
+
+def _as_a_node(aws: Deployed) -> Any:
+    """A role that no policy of its own allows anything."""
+    trust = {"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::000000000000:root"}, "Action": "sts:AssumeRole"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+    aws.client("iam").create_role(RoleName=NODE_ROLE.rpartition("/")[2], AssumeRolePolicyDocument=document)
+    given = aws.client("sts").assume_role(RoleArn=NODE_ROLE, RoleSessionName="i-0de0a0ed000000b2")["Credentials"]
+    return boto3.client(
+        "s3",
+        region_name=REGION,
+        endpoint_url=aws.account.url,
+        aws_access_key_id=given["AccessKeyId"],
+        aws_secret_access_key=given["SecretAccessKey"],
+        aws_session_token=given["SessionToken"],
+    )
 
 
 def test_a_poison_archive_lies_among_the_dead_letters_with_its_reason(aws: Deployed) -> None:
@@ -151,6 +194,7 @@ def test_a_plan_names_what_would_change_and_leaves_nothing_behind(
     (tmp_path / "AffidavitState.template.json").write_text(json.dumps(changed))
     done = run("deploy", "plan", "--templates", str(tmp_path), "--packages", str(packages))
     assert done.returncode == 0, done.stderr
+    # The parameters that were chosen when it was made are not named again, and stay.
     assert "AffidavitStorage: nothing to change" in done.stdout
     assert "add     Extra (AWS::SNS::Topic)" in done.stdout
     topics = aws.client("sns").list_topics()["Topics"]

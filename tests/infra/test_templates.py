@@ -13,7 +13,7 @@ from infra.wildcards import REASONS
 
 from affidavit.settings import Settings
 from tests.infra.conftest import ROOT, read_templates
-from tests.infra.templates import Statement, Template
+from tests.infra.templates import Statement, Template, flat
 
 # Statements that name no single thing, and why none can be named. Everything else names one.
 UNNAMED = {
@@ -106,7 +106,8 @@ def test_buckets_queues_and_topics_refuse_plain_http(templates: dict[str, Templa
         refusing = {
             each.owner
             for each in template.resource_statements()
-            if not each.is_allowing and each.content["Condition"].get("Bool") == {"aws:SecureTransport": "false"}
+            if not each.is_allowing
+            and each.content.get("Condition", {}).get("Bool") == {"aws:SecureTransport": "false"}
         }
         assert policies == refusing
         owners = sum(len(template.of_type(kind)) for kind in ("AWS::S3::Bucket", "AWS::SQS::Queue", "AWS::SNS::Topic"))
@@ -142,6 +143,39 @@ def test_both_servers_take_tokens_of_the_issuer_that_the_operator_names(template
 def function_named(name: str, templates: dict[str, Template]) -> dict[str, Any]:
     found = [each for one in templates.values() for each in one.of_type("AWS::Lambda::Function").values()]
     return next(each["Properties"] for each in found if each["Properties"]["FunctionName"] == name)
+
+
+def test_nodes_that_the_operator_names_bring_archives_and_read_nothing(templates: dict[str, Template]) -> None:
+    storage = templates["AffidavitStorage"]
+    found = {each.content["Sid"]: each for each in storage.resource_statements() if "Sid" in each.content}
+    nodes = {sid: each for sid, each in found.items() if sid.startswith("Nodes")}
+    assert {str(each.content["Principal"]) for each in nodes.values()} == {"{'AWS': {'Ref': 'NodeRoleArns'}}"}
+    allowed = {action for each in nodes.values() if each.is_allowing for action in each.actions}
+    assert not {action for action in allowed if action.startswith(("s3:GetObject", "s3:List", "s3:Delete"))}
+    archives = [resource.partition("/")[2] for resource in nodes["NodesBringArchives"].resources]
+    assert archives == ["eks_*.tar.gz", "eks_*.tgz", "eks_*.zip"]
+    key = nodes["NodesEncryptArchives"].content
+    assert flat(key["Condition"]["StringEquals"]["kms:ViaService"]) == "s3.<AWS::Region>.<AWS::URLSuffix>"
+    context = flat(key["Condition"]["StringLike"]["kms:EncryptionContext:aws:s3:arn"])
+    assert context.endswith(":s3:::affidavit-logs-<AWS::AccountId>-<AWS::Region>/eks_*")
+
+
+def test_without_named_nodes_no_statement_about_them_stands(templates: dict[str, Template]) -> None:
+    content = templates["AffidavitStorage"].content
+    assert content["Parameters"]["NodeRoleArns"]["Default"] == ""
+    assert content["Conditions"]["NodesUpload"] == {
+        "Fn::Not": [{"Fn::Equals": [{"Fn::Join": ["", {"Ref": "NodeRoleArns"}]}, ""]}]
+    }
+    documents = [
+        document["Statement"]
+        for each in content["Resources"].values()
+        for name in ("PolicyDocument", "KeyPolicy")
+        if (document := each["Properties"].get(name)) is not None
+    ]
+    conditional = [each["Fn::If"] for document in documents for each in document if "Fn::If" in each]
+    assert {each[0] for each in conditional} == {"NodesUpload"}
+    assert len(conditional) == 4
+    assert all(each[2] == {"Ref": "AWS::NoValue"} for each in conditional)
 
 
 def test_every_tool_that_writes_is_known_to_the_key() -> None:

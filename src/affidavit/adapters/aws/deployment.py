@@ -82,7 +82,7 @@ class Deployment:
             if planned and planned[0].is_new:
                 planned.append(ChangeSet(stack=name, name="", is_new=True, changes=()))
                 continue
-            proposed = self.stacks.propose(name, template, self._parameters(template))
+            proposed = self.stacks.propose(name, template, self._parameters(name, template))
             self.stacks.discard(proposed)
             planned.append(proposed)
         return planned
@@ -112,7 +112,7 @@ class Deployment:
         return there
 
     def _bring_up(self, name: str, template: Template) -> None:
-        proposed = self.stacks.propose(name, template, self._parameters(template))
+        proposed = self.stacks.propose(name, template, self._parameters(name, template))
         if not proposed.changes:
             self.stacks.discard(proposed)
             self._say(f"{name}: nothing to change")
@@ -120,12 +120,13 @@ class Deployment:
         self._say(f"{name}: {len(proposed.changes)} change(s)")
         self.stacks.execute(proposed)
 
-    def _parameters(self, template: Template) -> dict[str, str]:
+    def _parameters(self, stack: str, template: Template) -> dict[str, str]:
         files = self._wanted.files()
         packages = {f"{name.title()}{_PACKAGE}": file.name for name, file in files.items()}
         known = {_BUCKET: self._artifacts.bucket(), **packages, **self._wanted.parameters}
         asked: Mapping[str, Any] = template.get("Parameters", {})
-        missing = [name for name, each in asked.items() if name not in known and "Default" not in each]
-        if missing:
+        needed = {name for name, each in asked.items() if name not in known and "Default" not in each}
+        # What was chosen before stays.
+        if needed and (missing := sorted(needed - self.stacks.parameters(stack))):
             raise InputRefused(f"a value is needed for {', '.join(missing)}", hint="give --parameter NAME=VALUE")
         return {name: known[name] for name in asked if name in known}

@@ -43,7 +43,9 @@ class Stacks:
         self._clients = clients
 
     def propose(self, stack: str, template: Mapping[str, Any], parameters: Mapping[str, str]) -> ChangeSet:
+        """What is not among `parameters` stays as it was chosen before; a default is only for the first time."""
         is_new = self.status(stack) in (None, "REVIEW_IN_PROGRESS")
+        kept = self.parameters(stack) & set(template.get("Parameters", {})) - set(parameters)
         name = f"affidavit-{datetime.now(UTC):%Y%m%d%H%M%S%f}"
         with _about(f"change set of {stack}"):
             self._cloudformation.create_change_set(
@@ -51,7 +53,10 @@ class Stacks:
                 ChangeSetName=name,
                 ChangeSetType="CREATE" if is_new else "UPDATE",
                 TemplateBody=json.dumps(template, separators=(",", ":")),
-                Parameters=[{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
+                Parameters=[
+                    *({"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()),
+                    *({"ParameterKey": key, "UsePreviousValue": True} for key in sorted(kept)),
+                ],
                 Capabilities=_CAPABILITIES,
                 Tags=[{"Key": "project", "Value": "affidavit"}],
             )
@@ -79,6 +84,11 @@ class Stacks:
     def status(self, stack: str) -> str | None:
         found = self._find(stack)
         return str(found["StackStatus"]) if found is not None else None
+
+    def parameters(self, stack: str) -> set[str]:
+        """Names of those that were chosen, or left at their default."""
+        found = self._find(stack) or {}
+        return {each["ParameterKey"] for each in found.get("Parameters", ())}
 
     def outputs(self, stack: str) -> dict[str, str]:
         found = self._find(stack) or {}
