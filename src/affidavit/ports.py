@@ -370,4 +370,6 @@ class FaultTarget(WorkloadInspector, Protocol):
 
 
 class Notifier(Protocol):
-    def notify(self, subject: str, message: str) -> None: ...
+    def notify(self, subject: str, message: str, *, key: str) -> None:
+        """`key` names what it is about: after a crash people may be told twice, and the same key is the same notice."""
+        ...

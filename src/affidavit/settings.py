@@ -82,7 +82,9 @@ class Settings(BaseModel):
     incident_ttl_days: Count = Field(
         30, alias="INCIDENT_TTL_DAYS", description="how long an incident is kept; SNS may redeliver for 23 days"
     )
-    alert_topic_arn: str = Field("", alias="ALERT_TOPIC_ARN", description="SNS topic that people are told through")
+    alert_topic_arn: str = Field(
+        "", alias="ALERT_TOPIC_ARN", description="SNS topic that people are told through when an incident has ended"
+    )
 
     chaos_accounts: Names = Field(
         "", alias="CHAOS_ACCOUNTS", description="accounts, by comma, in which `affidavit chaos` may act; empty: none"

@@ -1,32 +1,31 @@
 """A notice reaches whoever subscribed to the topic."""
 
-import json
 import uuid
+from typing import Any
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.notifier import MOST_BYTES, SnsNotifier
 from affidavit.sandbox.laptop import Sandbox
+from tests.support.topics import subscribed
 
 
-def delivered(sandbox: Sandbox, subject: str, message: str) -> dict[str, str]:
-    sns, sqs = sandbox.client("sns"), sandbox.client("sqs")
-    name = uuid.uuid4().hex
-    topic = sns.create_topic(Name=name)["TopicArn"]
-    queue = sqs.create_queue(QueueName=name)["QueueUrl"]
-    arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
-    # As in AWS, a topic may write to a queue only if the queue says so.
-    open_to_all = {"Effect": "Allow", "Principal": "*", "Action": "sqs:SendMessage", "Resource": arn}
-    policy = json.dumps({"Version": "2012-10-17", "Statement": [open_to_all]})
-    sqs.set_queue_attributes(QueueUrl=queue, Attributes={"Policy": policy})
-    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)
-    SnsNotifier(AwsClients(sandbox.region), topic).notify(subject, message)
-    (received,) = sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=5)["Messages"]
-    return json.loads(received["Body"])
+def delivered(sandbox: Sandbox, subject: str, message: str) -> dict[str, Any]:
+    topic = sandbox.client("sns").create_topic(Name=uuid.uuid4().hex)["TopicArn"]
+    subscriber = subscribed(sandbox, topic)
+    SnsNotifier(AwsClients(sandbox.region), topic).notify(subject, message, key="inc-7#2")
+    return subscriber.received()
 
 
 def test_subject_and_message_arrive(sandbox: Sandbox, aws_environment: dict[str, str]) -> None:
     notice = delivered(sandbox, "incident 7", "node não responde")
     assert (notice["Subject"], notice["Message"]) == ("incident 7", "node não responde")
+    assert notice["MessageAttributes"]["notice_key"]["Value"] == "inc-7#2"
+
+
+def test_a_fifo_topic_takes_the_same_notice_once(sandbox: Sandbox, aws_environment: dict[str, str]) -> None:
+    sns, name = sandbox.client("sns"), f"{uuid.uuid4().hex}.fifo"
+    topic = sns.create_topic(Name=name, Attributes={"FifoTopic": "true"})["TopicArn"]
+    SnsNotifier(AwsClients(sandbox.region), topic).notify("s", "m", key="inc-7#2")
 
 
 def test_a_subject_that_sns_would_refuse_is_made_to_fit(sandbox: Sandbox, aws_environment: dict[str, str]) -> None:

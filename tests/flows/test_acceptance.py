@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.support.acceptance import Scene, scene
+from tests.support.topics import subscribed
 
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.context import Context
@@ -38,11 +39,15 @@ def kinds(diagnosis: Diagnosis) -> set[str]:
     return {kind.value for kind in diagnosis.fault_types}
 
 
-def test_a_revoked_s3_policy_is_named_proven_by_the_role_and_the_plan_cites_it(here: Scene) -> None:
-    before = here.seen()
+def test_a_revoked_s3_policy_is_named_proven_by_the_role_cited_by_the_plan_and_people_are_told(here: Scene) -> None:
+    before, people = here.seen(), subscribed(here.path.sandbox, here.app.settings.alert_topic_arn)
     here.breaks("revoke s3")
     assert here.runs() == ["failed"]
-    diagnosis = proven(here, here.ended(after=before))
+    ended = here.ended(after=before)
+    diagnosis = proven(here, ended)
+    notice = people.received(of=ended[0].incident.incident_id)
+    assert notice["Subject"].startswith("[DIAGNOSED] data-processor: ")
+    assert notice["Message"].startswith(diagnosis.root_cause)
     assert kinds(diagnosis) == {"permission_loss"}
     assert "s3:GetObject" in diagnosis.root_cause
     of_the_role = {place for place, pointer in enumerate(diagnosis.evidence) if pointer.tool == "get_iam_state"}

@@ -195,6 +195,20 @@ def an_incident(name: str = "inc-1", **changes: Any) -> Incident:
     return Incident(**{**values, **changes})
 
 
+@dataclass
+class Mailbox:
+    """Keeps what people are told. `error` is what sending fails with."""
+
+    boundary: Boundary = field(default_factory=Boundary)
+    notices: list[tuple[str, str, str]] = field(default_factory=list)
+    error: Exception | None = None
+
+    def notify(self, subject: str, message: str, *, key: str) -> None:
+        if self.error is not None:
+            raise self.error
+        self.boundary.around("notify", lambda: self.notices.append((subject, message, key)))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bench:
     supervisor: Supervisor
@@ -227,6 +241,7 @@ def a_bench(
     tables: tuple[Table, Table] | None = None,
     limit: int = 500,
     has_tools: bool = False,
+    mailbox: Mailbox | None = None,
 ) -> Bench:
     clock = clock or HandClock()
     state, context = tables or local_tables(folder, clock)
@@ -237,9 +252,11 @@ def a_bench(
     scripted = scripted or Scripted()
     if boundary is not None:
         scripted.boundary = boundary
+        if mailbox is not None:
+            mailbox.boundary = boundary
     records, lines, tools = Records(objects), list[str](), Tools()
     supervisor = Supervisor(
-        states=IncidentStates(state, clock),
+        states=IncidentStates(state, clock, tells_people=mailbox is not None),
         contexts=IncidentContexts(context, records, clock, max_tokens=MAX_TOKENS),
         records=records,
         breaker=Breaker(state, clock, limit=limit),
@@ -248,5 +265,6 @@ def a_bench(
         diagnostician=lambda: scripted,
         max_tokens=MAX_TOKENS,
         degraded=(lambda _: Degraded(tools=tools, conclude=by_rules)) if has_tools else None,
+        notifier=mailbox,
     )
     return Bench(supervisor=supervisor, scripted=scripted, clock=clock, lines=lines, objects=objects, tools=tools)

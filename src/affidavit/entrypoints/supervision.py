@@ -33,7 +33,7 @@ def build_supervisor(app: App, *, emit: Emit, toolbox: "Callable[[], Toolbox] | 
     settings, keep = app.settings, timedelta(days=app.settings.incident_ttl_days)
     records, investigation = Records(app.objects), _Investigation(app, toolbox)
     return Supervisor(
-        states=IncidentStates(app.incident_state, app.clock, keep=keep),
+        states=IncidentStates(app.incident_state, app.clock, keep=keep, tells_people=app.notifier is not None),
         contexts=IncidentContexts(
             app.incident_context, records, app.clock, max_tokens=settings.max_tokens_per_incident, keep=keep
         ),
@@ -45,6 +45,7 @@ def build_supervisor(app: App, *, emit: Emit, toolbox: "Callable[[], Toolbox] | 
         max_tokens=settings.max_tokens_per_incident,
         degraded=investigation.degraded,
         source=NodeLines(app.objects),
+        notifier=app.notifier,
     )
 
 

@@ -22,17 +22,39 @@ class Status(StrEnum):
     DIAGNOSED = "DIAGNOSED"
     FAILED = "FAILED"
     ERROR = "ERROR"
+    AWAITING_APPROVAL = "AWAITING_APPROVAL"
+    REMEDIATING = "REMEDIATING"
+    REMEDIATED = "REMEDIATED"
 
     @property
     def is_open(self) -> bool:
         return self in (Status.RECEIVED, Status.INVESTIGATING)
 
+    @property
+    def has_diagnosis(self) -> bool:
+        return not self.is_open and self not in (Status.FAILED, Status.ERROR)
+
+    def may_become(self, other: "Status") -> bool:
+        return other in _NEXT.get(self, ())
+
+
+# Everything a worker may do to an incident it holds. Taking one again, back to RECEIVED, is no step but a new lease.
+_NEXT = {
+    Status.RECEIVED: (Status.INVESTIGATING, Status.FAILED, Status.ERROR),
+    Status.INVESTIGATING: (Status.DIAGNOSED, Status.FAILED, Status.ERROR),
+    # Nobody takes these steps yet; their names and order are fixed for whoever will.
+    Status.DIAGNOSED: (Status.AWAITING_APPROVAL,),
+    Status.AWAITING_APPROVAL: (Status.REMEDIATING,),
+    Status.REMEDIATING: (Status.REMEDIATED,),
+}
+
 
 class Due(StrEnum):
-    """Why an incident stands in the sparse index: its lease runs, or another attempt waits for its time."""
+    """Why an incident stands in the sparse index: its lease runs, another attempt waits, or people are not told yet."""
 
     LEASE = "lease"
     RETRY = "retry"
+    NOTICE = "notice"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +75,10 @@ class State:
     spent: TokenUsage = NOTHING_SPENT
     checkpoint: str | None = None
     ledger: tuple[str, ...] = ()
+    due: Due | None = None
+    due_at: float | None = None
+    notices: int = 0
+    """How often somebody set out to tell people."""
 
     def is_leased(self, now: datetime) -> bool:
         return self.status.is_open and self.lease_expires_at > now.timestamp()
@@ -90,8 +116,7 @@ def state_key(incident_id: IncidentId) -> Key:
 
 
 def state_of(item: Item) -> State:
-    next_attempt = item.get("next_attempt_at")
-    ledger = item.get("ledger")
+    ledger, due = item.get("ledger"), _text(item.get("due"))
     return State(
         incident=incident_from_json(str(item["incident"])),
         status=Status(str(item["status"])),
@@ -102,11 +127,14 @@ def state_of(item: Item) -> State:
         attempts=int(_number(item["attempts"])),
         error_reason=_text(item.get("error_reason")),
         error_category=_text(item.get("error_category")),
-        next_attempt_at=None if next_attempt is None else _number(next_attempt),
+        next_attempt_at=_number_if_any(item.get("next_attempt_at")),
         is_deferred=item.get("is_deferred") is True,
         spent=TokenUsage.model_validate(item.get("token_usage") or {}),
         checkpoint=_text(item.get("checkpoint")),
         ledger=tuple(str(key) for key in ledger) if isinstance(ledger, Sequence) else (),
+        due=None if due is None else Due(due),
+        due_at=_number_if_any(item.get("due_at")),
+        notices=int(_number(item.get("notices") or 0)),
     )
 
 
@@ -130,6 +158,10 @@ def _number(value: JsonValue) -> float:
     if not isinstance(value, int | float):
         raise InvariantBroken(f"a number of an incident is stored as {type(value).__name__}")
     return value
+
+
+def _number_if_any(value: JsonValue) -> float | None:
+    return None if value is None else _number(value)
 
 
 def _text(value: JsonValue) -> str | None:

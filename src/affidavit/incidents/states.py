@@ -32,11 +32,17 @@ RECEIVED_LEASE = timedelta(seconds=60)
 LEASE_MARGIN = timedelta(seconds=30)
 # A worker that gave no sign of life for this long is taken for dead, however much time it had.
 LONGEST_LEASE = timedelta(minutes=10)
+# A notice that was not sent by then is somebody else's to send.
+NOTICE_TIME = timedelta(minutes=2)
 
 
 class IncidentStates:
-    def __init__(self, table: Table, clock: Clock, *, keep: timedelta = timedelta(days=30)) -> None:
-        self._table, self._clock, self._keep = table, clock, keep
+    """With `tells_people` an incident that ends stays in the index until its notice is sent."""
+
+    def __init__(
+        self, table: Table, clock: Clock, *, keep: timedelta = timedelta(days=30), tells_people: bool = False
+    ) -> None:
+        self._table, self._clock, self._keep, self._tells_people = table, clock, keep, tells_people
 
     @property
     def table(self) -> Table:
@@ -116,7 +122,7 @@ class IncidentStates:
                 "attempts": attempts,
                 **_leased((now + RECEIVED_LEASE).timestamp()),
             },
-            remove=("next_attempt_at", "is_deferred", "error_reason", "error_category"),
+            remove=("next_attempt_at", "is_deferred", "error_reason", "error_category", "notices"),
             # Status and lease may move without the epoch only by their owner's hand, and that owner renews the lease.
             when=_unchanged(seen),
         )
@@ -147,6 +153,8 @@ class IncidentStates:
         together_with: Sequence[Write] = (),
     ) -> None:
         """Move on, in one transaction with `together_with`. Raises LeaseLost when the incident is not as thought."""
+        if not from_status.may_become(to_status):
+            raise InvariantBroken(f"incident {lease.incident_id}: {from_status} never becomes {to_status}")
         now = self._clock.now()
         update = Update(
             key=state_key(lease.incident_id),
@@ -159,7 +167,7 @@ class IncidentStates:
             },
             # A deferred incident did not have its attempt.
             add={"attempts": -1} if is_deferred else {},
-            remove=() if to_status.is_open or next_attempt_at is not None else ("due", "due_at"),
+            remove=() if to_status.is_open or next_attempt_at is not None else self._done_with,
             when=AllOf((_held(lease), Equals("status", from_status.value))),
         )
         self._write(lease, update, together_with)
@@ -169,8 +177,8 @@ class IncidentStates:
         if status.is_open:
             return _leased(min(lease.deadline + LEASE_MARGIN, now + LONGEST_LEASE).timestamp())
         if next_attempt_at is None:
-            return {}
-        at = round(next_attempt_at.timestamp(), 3)
+            return self._to_be_told()
+        at = _moment(next_attempt_at)
         return {"next_attempt_at": at, "due": Due.RETRY.value, "due_at": at}
 
     def give_up(self, seen: State, reason: str) -> bool:
@@ -182,8 +190,9 @@ class IncidentStates:
                 "updated_at": self._clock.now().isoformat(),
                 "epoch": seen.epoch + 1,
                 **_reasons(reason, None),
+                **self._to_be_told(),
             },
-            remove=("due", "due_at"),
+            remove=self._done_with,
             when=_unchanged(seen),
         )
         try:
@@ -191,6 +200,44 @@ class IncidentStates:
         except ConditionFailed:
             return False
         return True
+
+    # --- after the end ------------------------------------------------------------------------------------------------
+
+    def claim_notice(self, seen: State) -> State | None:
+        """The right to tell people how it ended; None when nobody is to be told, or somebody else just does."""
+        if seen.due is not Due.NOTICE or seen.due_at is None:
+            return None
+        # Later than before by however little: two tries in one moment must not look like one.
+        until = max(_moment(self._clock.now() + NOTICE_TIME), round(seen.due_at + 0.001, 3))
+        update = Update(
+            key=state_key(seen.incident.incident_id), set={"due_at": until}, add={"notices": 1}, when=_untold(seen)
+        )
+        try:
+            item = self._table.write(update)
+        except ConditionFailed:
+            return None
+        return None if item is None else state_of(item)
+
+    def note_told(self, claimed: State) -> bool:
+        """False when the incident was run again meanwhile: its next end has a notice of its own."""
+        update = Update(
+            key=state_key(claimed.incident.incident_id), remove=("due", "due_at", "notices"), when=_untold(claimed)
+        )
+        try:
+            self._table.write(update)
+        except ConditionFailed:
+            return False
+        return True
+
+    @property
+    def _done_with(self) -> tuple[str, ...]:
+        return () if self._tells_people else ("due", "due_at")
+
+    def _to_be_told(self) -> dict[str, JsonValue]:
+        if not self._tells_people:
+            return {}
+        # Whoever ends it tells at once. The time is for when that one dies first.
+        return {"due": Due.NOTICE.value, "due_at": _moment(self._clock.now() + NOTICE_TIME)}
 
     def _write(self, lease: Lease, update: Update, others: Sequence[Write] = ()) -> None:
         try:
@@ -239,6 +286,14 @@ def _unchanged(seen: State) -> Condition:
             Equals("lease_expires_at", seen.lease_expires_at),
         )
     )
+
+
+def _untold(seen: State) -> Condition:
+    return AllOf((Equals("epoch", seen.epoch), Equals("due", Due.NOTICE.value), Equals("due_at", seen.due_at)))
+
+
+def _moment(at: datetime) -> float:
+    return round(at.timestamp(), 3)
 
 
 def _leased(expires: float) -> dict[str, JsonValue]:

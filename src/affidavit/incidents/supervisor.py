@@ -18,13 +18,14 @@ from affidavit.incidents.degraded import TOKEN_BUDGET, Degraded, gather_context
 from affidavit.incidents.diagnostician import AgentResult, Diagnostician, ErrorCategory, LeaseLost, Limits, Outcome
 from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.ledger import Ledger
+from affidavit.incidents.people import People
 from affidavit.incidents.progress import StoredProgress, ledger_of
 from affidavit.incidents.records import Records
 from affidavit.incidents.state import MOST_ATTEMPTS, Lease, State, Status, not_known
 from affidavit.incidents.states import IncidentStates
 from affidavit.incidents.telemetry import Telemetry
 from affidavit.incidents.verdicts import judged, proven
-from affidavit.ports import Clock, JsonValue, Put
+from affidavit.ports import Clock, JsonValue, Notifier, Put
 
 BREAKER_REASON = "circuit breaker: too many incidents in window"
 STALE_REASON = "stale watchdog timeout"
@@ -63,6 +64,11 @@ class Supervisor:
     max_tokens: int
     degraded: Callable[[Incident], Degraded] | None = None
     source: ByteSource | None = None
+    notifier: Notifier | None = None
+
+    @property
+    def people(self) -> People:
+        return People(states=self.states, contexts=self.contexts, telemetry=self.telemetry, notifier=self.notifier)
 
     # --- deciding ----------------------------------------------------------------------------------------------------
 
@@ -73,7 +79,7 @@ class Supervisor:
         if self._skips(seen):
             return self._skip(incident.incident_id, seen)
         if seen is not None and not seen.has_attempts_left:
-            self.states.give_up(seen, STALE_REASON)
+            self.give_up(seen)
             return Handled.SKIPPED
         lease = self.states.take(incident, seen, deadline=self.clock.now() + remaining)
         return self._skip(incident.incident_id, seen) if lease is None else self.run(lease)
@@ -90,13 +96,19 @@ class Supervisor:
         seen = self.states.get_state(incident_id)
         if seen is None:
             raise not_known(incident_id)
-        if seen.status is Status.DIAGNOSED or seen.is_leased(self.clock.now()):
+        if seen.status.has_diagnosis or seen.is_leased(self.clock.now()):
             raise Conflict(
                 f"incident {incident_id} is {seen.status}",
                 hint="`affidavit incident show` has its diagnosis; a running one ends or falls free by itself",
             )
         lease = self.states.reopen(seen, deadline=self.clock.now() + remaining)
         return self._skip(incident_id, seen) if lease is None else self.run(lease)
+
+    def give_up(self, seen: State) -> bool:
+        """Close an incident that killed its last worker; False when it is alive or was taken over."""
+        is_closed = self.states.give_up(seen, STALE_REASON)
+        self.people.tell(seen.incident.incident_id)
+        return is_closed
 
     def _dedup_or_recover(self, incident_id: IncidentId) -> Literal["skip"] | None:
         """None: nobody has it, so it is to be run. A fresh lease or an end means skip."""
@@ -124,13 +136,16 @@ class Supervisor:
     def run(self, lease: Lease) -> Handled:
         """Investigate under a lease. An error that is no result is stored as such, and raised for the event source."""
         try:
-            return self._run(lease)
+            handled = self._run(lease)
         except LeaseLost as lost:
             self.telemetry.log("lease_lost", incident_id=lease.incident_id, epoch=lease.epoch, message=str(lost))
             return Handled.LOST
         except Exception as error:
             self._note_failure(lease, error)
+            self.people.tell(lease.incident_id)
             raise
+        self.people.tell(lease.incident_id)
+        return handled
 
     def _run(self, lease: Lease) -> Handled:
         ledger = ledger_of(lease, self.records)
@@ -220,6 +235,8 @@ class Supervisor:
         retries = isinstance(error, UpstreamFailed) and error.is_retryable and lease.attempts < MOST_ATTEMPTS
         try:
             state = self.states.get_state(lease.incident_id)
+            if state is not None and not state.status.is_open:
+                return  # it ended before this went wrong, and an end stays
             self.states.transition_state(
                 lease,
                 Status.RECEIVED if state is None else state.status,

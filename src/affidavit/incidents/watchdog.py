@@ -1,11 +1,11 @@
 """Every few minutes: incidents whose worker died, and those whose next attempt is due."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
 from affidavit.errors import AffidavitError
 from affidavit.incidents.state import Due, State
-from affidavit.incidents.supervisor import STALE_REASON, Handled, Supervisor
+from affidavit.incidents.supervisor import Handled, Supervisor
 
 # Not worth starting with less: it would die before it could finish.
 LEAST_TIME = timedelta(minutes=2)
@@ -13,13 +13,17 @@ LEAST_TIME = timedelta(minutes=2)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tick:
-    """What one round did. `left` were due but there was no time; the next round has them."""
+    """What one round did. `left` were due but there was no time; the next round has them.
+
+    `told` are notices that whoever ended the incident did not get out.
+    """
 
     closed: int = 0
     driven: int = 0
     deferred: int = 0
     failed: int = 0
     left: int = 0
+    told: int = 0
 
 
 def tick(supervisor: Supervisor, *, until: datetime) -> Tick:
@@ -27,6 +31,8 @@ def tick(supervisor: Supervisor, *, until: datetime) -> Tick:
     stale = supervisor.states.due(Due.LEASE)
     dead = [state for state in stale if not state.has_attempts_left]
     closed = sum(_close(supervisor, state) for state in dead)
+    # Before the long part: telling takes moments.
+    told = sum(supervisor.people.tell(state.incident.incident_id) for state in supervisor.states.due(Due.NOTICE))
     due = [state for state in stale if state.has_attempts_left] + supervisor.states.due(Due.RETRY)
     outcomes = [_drive(supervisor, state, until) for state in due]
     done = Tick(
@@ -35,15 +41,16 @@ def tick(supervisor: Supervisor, *, until: datetime) -> Tick:
         deferred=outcomes.count(Handled.DEFERRED),
         failed=outcomes.count("failed"),
         left=outcomes.count("left"),
+        told=told,
     )
-    supervisor.telemetry.log("watchdog", closed=closed, driven=done.driven, failed=done.failed, left=done.left)
+    supervisor.telemetry.log("watchdog", **asdict(done))
     supervisor.telemetry.count(WatchdogClosed=closed, WatchdogLeft=done.left, WatchdogFailed=done.failed)
     return done
 
 
 def _close(supervisor: Supervisor, state: State) -> int:
     incident_id = state.incident.incident_id
-    is_closed = not state.is_leased(supervisor.clock.now()) and supervisor.states.give_up(state, STALE_REASON)
+    is_closed = not state.is_leased(supervisor.clock.now()) and supervisor.give_up(state)
     supervisor.telemetry.log("stale_incident", incident_id=incident_id, epoch=state.epoch, closed=is_closed)
     return int(is_closed)
 

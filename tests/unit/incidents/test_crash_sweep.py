@@ -4,10 +4,21 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.incidents import REMAINING, Bench, Boundary, HandClock, Killed, Scripted, a_bench, an_incident
+from tests.support.incidents import (
+    REMAINING,
+    Bench,
+    Boundary,
+    HandClock,
+    Killed,
+    Mailbox,
+    Scripted,
+    a_bench,
+    an_incident,
+)
 
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.state import Status
+from affidavit.incidents.watchdog import tick
 from affidavit.verification.verify import verify
 
 ID = IncidentId("inc-1")
@@ -20,14 +31,14 @@ def receive(bench: Bench) -> None:
 
 def boundaries(folder: Path) -> list[str]:
     boundary = Boundary()
-    receive(a_bench(folder, boundary=boundary))
+    receive(a_bench(folder, boundary=boundary, mailbox=Mailbox()))
     return boundary.calls
 
 
 def test_an_undisturbed_run_crosses_stores_chat_model_and_tools(memory: Path) -> None:
     calls = boundaries(memory)
     assert calls.count("chat") == NORMAL_CHAT_CALLS
-    assert {call.partition(".")[0] for call in calls} == {"state", "objects", "chat", "tool"}
+    assert {call.partition(".")[0] for call in calls} == {"state", "context", "objects", "chat", "tool", "notify"}
     assert len(calls) >= 20
 
 
@@ -40,14 +51,15 @@ def test_a_crash_at_any_call_leaves_an_incident_that_ends_within_two_deliveries(
 
 
 def _crash_and_recover(folder: Path, boundary: Boundary, where: str) -> None:
-    clock, scripted = HandClock(), Scripted()
+    clock, scripted, mailbox = HandClock(), Scripted(), Mailbox()
     with pytest.raises(Killed):
-        receive(a_bench(folder, clock=clock, scripted=scripted, boundary=boundary))
-    scripted.boundary = Boundary()
-    bench = a_bench(folder, clock=clock, scripted=scripted)
+        receive(a_bench(folder, clock=clock, scripted=scripted, boundary=boundary, mailbox=mailbox))
+    scripted.boundary = mailbox.boundary = Boundary()
+    bench = a_bench(folder, clock=clock, scripted=scripted, mailbox=mailbox)
     for _ in range(2):
         clock.pass_by(timedelta(minutes=6))
         receive(bench)
+        tick(bench.supervisor, until=clock.now() + REMAINING)
     state, context = bench.states.get_state(ID), bench.contexts.get_context(ID)
     assert state is not None, where
     assert state.status is Status.DIAGNOSED, where
@@ -58,6 +70,10 @@ def _crash_and_recover(folder: Path, boundary: Boundary, where: str) -> None:
     assert len(entries) == 2, f"an answer is recorded twice: {where}"
     assert len(scripted.chat_calls) <= NORMAL_CHAT_CALLS + 1, where
     assert context.token_usage.total_tokens <= 100 * len(scripted.chat_calls), where
+    # Twice only when it died between sending and noting so.
+    died_late = boundary.calls[-1] in ("notify", "state.write") and len(mailbox.notices) == 2
+    assert len(mailbox.notices) == 1 or died_late, where
+    assert len({key for _, _, key in mailbox.notices}) == 1, where
 
 
 def test_two_crashes_in_a_row_at_any_call_still_end(memory: Path) -> None:

@@ -3,6 +3,7 @@
 import pytest
 from tests.support.incidents import REMAINING, Bench, an_incident
 
+from affidavit.errors import InvariantBroken
 from affidavit.incidents.diagnostician import LeaseLost
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.state import Due, Lease, State, Status, state_key
@@ -62,6 +63,36 @@ def test_transition_state_raises_when_the_status_is_another(bench: Bench) -> Non
     with pytest.raises(LeaseLost):
         bench.states.transition_state(lease, Status.INVESTIGATING, Status.DIAGNOSED)
     assert stored(bench).status is Status.RECEIVED
+
+
+FORWARD = {
+    ("RECEIVED", "INVESTIGATING"),
+    ("RECEIVED", "FAILED"),
+    ("RECEIVED", "ERROR"),
+    ("INVESTIGATING", "DIAGNOSED"),
+    ("INVESTIGATING", "FAILED"),
+    ("INVESTIGATING", "ERROR"),
+    ("DIAGNOSED", "AWAITING_APPROVAL"),
+    ("AWAITING_APPROVAL", "REMEDIATING"),
+    ("REMEDIATING", "REMEDIATED"),
+}
+
+
+def test_only_these_steps_are_possible() -> None:
+    assert {(one.value, other.value) for one in Status for other in Status if one.may_become(other)} == FORWARD
+
+
+def test_a_step_that_does_not_exist_is_refused_before_anything_is_written(bench: Bench) -> None:
+    lease = taken(bench)
+    with pytest.raises(InvariantBroken, match="RECEIVED never becomes DIAGNOSED"):
+        bench.states.transition_state(lease, Status.RECEIVED, Status.DIAGNOSED)
+    assert stored(bench).status is Status.RECEIVED
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_what_has_a_diagnosis_is_past_it(status: Status) -> None:
+    after = {"DIAGNOSED", "AWAITING_APPROVAL", "REMEDIATING", "REMEDIATED"}
+    assert status.has_diagnosis == (status.value in after)
 
 
 def test_transition_state_keeps_reason_and_category(bench: Bench) -> None:

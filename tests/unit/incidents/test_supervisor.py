@@ -1,6 +1,7 @@
 """What becomes of a delivery."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.state import State, Status
 from affidavit.incidents.states import IncidentStates
 from affidavit.incidents.supervisor import Handled
+from affidavit.incidents.telemetry import Telemetry
 
 ID = IncidentId("inc-1")
 TRANSIENT = AgentError(category=ErrorCategory.MCP_CONNECTION, message="connection refused")
@@ -216,6 +218,19 @@ def test_an_unexpected_failure_is_stored_and_raised(tmp_path: Path) -> None:
     state = state_of(bench)
     assert (state.status, state.error_category, state.error_reason) == (Status.ERROR, "unknown", "RuntimeError: a bug")
     assert state.next_attempt_at is None
+
+
+def test_what_goes_wrong_after_the_end_does_not_undo_it(memory: Path) -> None:
+    bench = a_bench(memory)
+
+    def full(line: str) -> None:
+        if "agent_metrics" in line:
+            raise OSError("no space left")
+
+    muted = replace(bench.supervisor, telemetry=Telemetry(full, bench.clock))
+    with pytest.raises(OSError, match="no space left"):
+        muted.receive(an_incident(), remaining=REMAINING)
+    assert state_of(bench).status is Status.DIAGNOSED
 
 
 def test_an_outage_that_may_pass_is_tried_again_later(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.errors import InputRefused
 from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.intake import BadRecord, NotAFault, Notice, notices_of, read_alert
-from affidavit.incidents.state import State, Status, not_known
+from affidavit.incidents.state import State, not_known
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_nowhere
 from affidavit.settings import Settings
@@ -99,7 +99,7 @@ def _present(incident_id: IncidentId, supervisor: Supervisor, *, as_json: bool, 
         print(json.dumps(told_as_json(state, context), indent=2))
     else:
         print_incident(state, context, make_console(no_color=no_color))
-    return Exit.DONE if state.status is Status.DIAGNOSED else Exit.FOUND
+    return Exit.DONE if state.status.has_diagnosis else Exit.FOUND
 
 
 def _state(incident_id: IncidentId, supervisor: Supervisor) -> State:

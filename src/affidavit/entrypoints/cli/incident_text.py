@@ -10,7 +10,7 @@ from rich.console import Console
 from affidavit.entrypoints.report.screen import text
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer
 from affidavit.incidents.context import Context
-from affidavit.incidents.state import State, Status
+from affidavit.incidents.state import State
 
 QUOTE_CHARACTERS = 300
 
@@ -99,7 +99,7 @@ def _print_footer(state: State, context: Context | None, console: Console) -> No
     if context is not None:
         usage = f"{context.llm_calls} chat-model calls, {context.token_usage.total_tokens} tokens"
         console.print(text(f"{len(context.ledger)} tool answers recorded, {usage}", "dim"))
-    if state.status is Status.DIAGNOSED:
+    if state.status.has_diagnosis:
         console.print(text(f"prove it again with: affidavit verify {incident.incident_id}", "dim"))
 
 
@@ -108,7 +108,7 @@ def print_list(shown: Sequence[tuple[State, Context | None]], console: Console, 
         console.print(f"No incident in the last {days} days. That is what was handed over here, not proof of health.")
     for state, context in shown:
         at, incident = state.incident.occurred_at, state.incident
-        style = "green" if state.status is Status.DIAGNOSED else "yellow" if state.status.is_open else "red"
+        style = "green" if state.status.has_diagnosis else "yellow" if state.status.is_open else "red"
         console.print(
             text(f"{at:%Y-%m-%d %H:%M}  "), text(f"{state.status:<15}", style), text(incident.incident_id), sep=""
         )

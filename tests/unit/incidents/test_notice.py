@@ -1,0 +1,86 @@
+"""What people read when an incident has ended."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.diagnoses import a_diagnosis, a_pointer
+from tests.support.incidents import LOGS, MESSAGE, REMAINING, Scripted, a_bench, an_incident, true_diagnosis
+
+from affidavit.evidence.diagnosis import Diagnosis
+from affidavit.incidents.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.incident import Incident
+from affidavit.incidents.notice import QUOTE_CHARACTERS, Notice, notice_of
+from affidavit.incidents.supervisor import Supervisor
+
+
+def the_notice(folder: Path, scripted: Scripted, *, has_tools: bool = False, **incident: object) -> Notice:
+    bench = a_bench(folder, scripted=scripted, has_tools=has_tools)
+    reported = an_incident(**incident)
+    bench.supervisor.receive(reported, remaining=REMAINING)
+    return _notice_of(bench.supervisor, reported)
+
+
+def _notice_of(supervisor: Supervisor, incident: Incident) -> Notice:
+    state = supervisor.states.get_state(incident.incident_id)
+    assert state is not None
+    return notice_of(state, supervisor.contexts.get_context(incident.incident_id))
+
+
+def test_the_cause_comes_first_then_how_to_prove_it_the_evidence_the_plan_and_the_gaps(memory: Path) -> None:
+    told = true_diagnosis().model_copy(update={"gaps": ("who removed the policy",)})
+    notice = the_notice(memory, Scripted(diagnosis=told))
+    assert notice.message.startswith(told.root_cause)
+    parts = ["affidavit verify inc-1", "EVIDENCE", f'"{MESSAGE}"', "get_recent_logs /events/0/message", "PLAN"]
+    parts += [told.remediation_plan[0].action, "because of [0]", "NOT KNOWN", "who removed the policy"]
+    places = [notice.message.index(part) for part in parts]
+    assert places == sorted(places)
+    assert notice.subject.startswith("[DIAGNOSED] data-processor: ")
+
+
+def test_without_a_diagnosis_it_says_so_why_and_what_rules_can_prove(memory: Path) -> None:
+    denied = AgentError(category=ErrorCategory.BEDROCK_AUTH, message="the role may not ask; allow it")
+    notice = the_notice(memory, Scripted(error=denied), has_tools=True)
+    assert notice.message.startswith("No diagnosis: [bedrock_auth] the role may not ask; allow it")
+    assert "affidavit incident redrive inc-1" in notice.message
+    assert "affidavit verify" not in notice.message
+    assert "WHAT RULES ALONE CAN PROVE" in notice.message
+    assert MESSAGE in notice.message
+
+
+def test_the_same_end_has_the_same_key_and_the_next_one_another(memory: Path) -> None:
+    denied = AgentError(category=ErrorCategory.BEDROCK_AUTH, message="denied")
+    bench = a_bench(memory, scripted=Scripted(error=denied))
+    bench.supervisor.receive(an_incident(), remaining=REMAINING)
+    first = _notice_of(bench.supervisor, an_incident())
+    assert first.key in first.message
+    assert _notice_of(bench.supervisor, an_incident()).key == first.key
+    bench.supervisor.redrive(an_incident().incident_id, remaining=REMAINING)
+    assert _notice_of(bench.supervisor, an_incident()).key != first.key
+
+
+def quoting(value: str) -> Diagnosis:
+    return a_diagnosis(a_pointer("get_recent_logs", "/events/0/message", value))
+
+
+def test_a_log_line_cannot_pose_as_part_of_the_notice(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted = "denied\n\nPLAN\n1. Attach AdministratorAccess\x1b[2J\u202e"
+    monkeypatch.setitem(LOGS["events"][0], "message", planted)  # type: ignore[index] - a JSON object
+    message = the_notice(memory, Scripted(diagnosis=quoting(planted))).message
+    assert message.splitlines().count("PLAN") == 1
+    assert "\\n\\nPLAN\\n1. Attach" in message
+    assert "\x1b" not in message
+    assert "\u202e" not in message
+
+
+def test_a_long_quote_is_cut_and_says_so(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = "x" * (QUOTE_CHARACTERS + 7)
+    monkeypatch.setitem(LOGS["events"][0], "message", long)  # type: ignore[index] - a JSON object
+    message = the_notice(memory, Scripted(diagnosis=quoting(long))).message
+    assert f'"{"x" * QUOTE_CHARACTERS}" … and 7 characters more' in message
+
+
+def test_a_secret_does_not_leave_in_a_notice(memory: Path) -> None:
+    failed = AgentError(category=ErrorCategory.UNKNOWN, message="key AKIAIOSFODNN7EXAMPLQ was refused")
+    message = the_notice(memory, Scripted(error=failed)).message
+    assert "AKIAIOSFODNN7EXAMPLQ" not in message
+    assert "was refused" in message
