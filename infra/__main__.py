@@ -19,9 +19,19 @@ def main() -> int:
     parser.add_argument("--vpc", action="store_true", help="the indexer runs in a VPC without a way out")
     parser.add_argument("--disposable", action="store_true", help="deleting a stack deletes its data too")
     parser.add_argument("--no-recovery", action="store_true", help="no point-in-time recovery of the tables")
+    parser.add_argument(
+        "--node-tag",
+        action="append",
+        default=[],
+        metavar="KEY",
+        help="nodes with this tag may be collected, such as kubernetes.io/cluster/NAME; may be repeated",
+    )
     asked = parser.parse_args()
     options = Options(
-        has_vpc=asked.vpc, keeps_data=not asked.disposable, has_point_in_time_recovery=not asked.no_recovery
+        has_vpc=asked.vpc,
+        keeps_data=not asked.disposable,
+        has_point_in_time_recovery=not asked.no_recovery,
+        node_tags=tuple(asked.node_tag),
     )
     shutil.rmtree(asked.out, ignore_errors=True)
     try:

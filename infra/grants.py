@@ -6,7 +6,14 @@ from infra import names
 from infra.function import PackagedFunction
 from infra.options import KEY_PARAMETER, Options
 
-_CLUSTER_TAG = "aws:ResourceTag/eks:cluster-name"
+# Tags whose value is the cluster's name. Whoever made the node decides which of them it has.
+CLUSTER_TAGS = {
+    "Managed": "eks:cluster-name",
+    "Karpenter": "eks:eks-cluster-name",
+    "Eksctl": "alpha.eksctl.io/cluster-name",
+    "Aws": "aws:eks:cluster-name",
+}
+_INSTANCES = "arn:{partition}:ec2:*:{account}:instance/*"
 _RUNBOOK = "AWSSupport-CollectEKSInstanceLogs"
 
 
@@ -80,8 +87,8 @@ def read_workloads(function: PackagedFunction) -> None:
 _NETWORK = ("DhcpOptions", "NetworkAcls", "RouteTables", "SecurityGroups", "Subnets", "VpcAttribute", "VpcEndpoints")
 
 
-def collect(function: PackagedFunction, options: Options) -> None:
-    """Start AWS's own runbook on nodes of a cluster, and what that runbook does with the caller's permissions."""
+def collect(function: PackagedFunction, options: Options, clusters: Sequence[str]) -> None:
+    """Start AWS's own runbook on nodes of these clusters, and what it does with the caller's permissions."""
     executions = "arn:{partition}:ssm:*:{account}:automation-execution/*"
     function.allow(
         "StartTheRunbook",
@@ -96,13 +103,7 @@ def collect(function: PackagedFunction, options: Options) -> None:
         "FollowTheRunbook", ["ssm:GetAutomationExecution", "ssm:StopAutomationExecution"], [executions], "execution"
     )
     function.allow("SeeManagedNodes", ["ssm:DescribeInstanceInformation"], ["*"], "account")
-    function.allow(
-        "RunOnNodes",
-        ["ssm:SendCommand"],
-        ["arn:{partition}:ec2:*:{account}:instance/*"],
-        "nodes",
-        conditions={"Null": {_CLUSTER_TAG: "false"}},
-    )
+    _run_on_nodes(function, options, clusters)
     function.allow(
         "RunTheCollector", ["ssm:SendCommand"], ["arn:{partition}:ssm:*::document/AWS-RunShellScript"], "execution"
     )
@@ -117,6 +118,18 @@ def collect(function: PackagedFunction, options: Options) -> None:
         ["s3:GetBucketPublicAccessBlock", "s3:GetBucketPolicyStatus", "s3:GetBucketAcl"],
         [names.bucket_arn(options.prefix)],
     )
+
+
+def _run_on_nodes(function: PackagedFunction, options: Options, clusters: Sequence[str]) -> None:
+    """One statement a tag: keys of one condition would have to be there all together."""
+    named = {maker: {"StringEquals": {_tag(key): list(clusters)}} for maker, key in CLUSTER_TAGS.items()}
+    marked = {f"Marked{place}": {"Null": {_tag(key): "false"}} for place, key in enumerate(options.node_tags, start=1)}
+    for maker, condition in {**named, **marked}.items():
+        function.allow(f"RunOn{maker}Nodes", ["ssm:SendCommand"], [_INSTANCES], "nodes", conditions=condition)
+
+
+def _tag(key: str) -> str:
+    return f"aws:ResourceTag/{key}"
 
 
 def _camel(name: str) -> str:

@@ -23,7 +23,11 @@ class NodeLogs(Stack):
         super().__init__(scope, name, description="Affidavit: indexing and the MCP server", analytics_reporting=False)
         self._options, self._storage = options, storage
         self._clusters = CfnParameter(
-            self, "AllowedClusters", default="", description="clusters, by comma, whose nodes may be collected"
+            self,
+            "AllowedClusters",
+            type="CommaDelimitedList",
+            default="",
+            description="clusters, by comma, whose nodes may be collected",
         )
         self._oauth = oauth_environment(self)
         self._public_address = CfnParameter(
@@ -42,7 +46,7 @@ class NodeLogs(Stack):
             "LOGS_BUCKET": names.placed(names.bucket_name(self._options.prefix)),
             "STATE_TABLE": STATE,
             "KMS_KEY_ID": self._storage.key.key_arn,
-            "ALLOWED_CLUSTERS": self._clusters.value_as_string,
+            "ALLOWED_CLUSTERS": Fn.join(",", self._clusters.value_as_list),
         }
 
     def _answering_environment(self) -> dict[str, str]:
@@ -140,7 +144,7 @@ class NodeLogs(Stack):
         )
         collector = PackagedFunction(self, spec, options=self._options)
         self._answering(collector)
-        grants.collect(collector, self._options)
+        grants.collect(collector, self._options, self._clusters.value_as_list)
         _public_url(collector, "CollectorUrl", condition)
         Aspects.of(collector).add(_OnlyIf(condition))
         return collector

@@ -15,12 +15,17 @@ NAMESPACE = "Affidavit/Incidents"
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """`keeps_data` decides what happens to buckets, tables and keys when a stack is deleted."""
+    """`keeps_data` decides what happens to buckets, tables and keys when a stack is deleted.
+
+    `node_tags` are keys of tags that mark nodes which may be collected, beside those that hold a cluster's name. The
+    key of a condition cannot be a parameter of a template.
+    """
 
     prefix: str = "affidavit"
     has_vpc: bool = False
     keeps_data: bool = True
     has_point_in_time_recovery: bool = True
+    node_tags: tuple[str, ...] = ()
 
     def name(self, part: str) -> str:
         return f"{self.prefix}-{part}"

@@ -13,7 +13,7 @@ REASONS = {
     "account": "The call has no resource to name: it reads limits, metrics or simulated decisions of the account.",
     "any-workload": "A diagnosis reads whichever function an alert names; all these actions only read.",
     "execution": "SSM makes the execution's id, so it cannot be known before; the document that may run is fixed.",
-    "nodes": "Which nodes a cluster has changes; the instance must carry a tag that only cluster nodes have.",
+    "nodes": "Which nodes a cluster has changes; the instance must carry a tag that names an allowed cluster.",
     "metric": "PutMetricData knows no resource; a condition fixes the namespace.",
     "interfaces": "Lambda makes the network interfaces itself, and EC2 names them afterwards.",
     "chaos": "EC2 names these things; the tag that only the demo carries is required.",

@@ -20,8 +20,8 @@ def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def closed_assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With the indexer in a VPC."""
-    return _once(tmp_path_factory, "closed", "infra", "--vpc")
+    """With the indexer in a VPC, and with nodes that only a tag of their own marks."""
+    return _once(tmp_path_factory, "closed", "infra", "--vpc", "--node-tag", "kubernetes.io/cluster/prod")
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,24 @@ def test_only_the_collecting_server_can_act_on_a_node(statements: list[Statement
         if action in ("ssm:SendCommand", "ssm:StartAutomationExecution")
     }
     assert acting == {"affidavit-mcp-collect"}
+
+
+def test_commands_reach_only_nodes_whose_tags_name_an_allowed_cluster(
+    statements: list[Statement], closed_assembly: Path
+) -> None:
+    def reaching(found: Iterable[Statement]) -> list[dict[str, Any]]:
+        return [
+            each.content["Condition"]
+            for each in found
+            if "ssm:SendCommand" in each.actions and any(":instance/" in one for one in each.resources)
+        ]
+
+    keys = ("eks:cluster-name", "eks:eks-cluster-name", "alpha.eksctl.io/cluster-name", "aws:eks:cluster-name")
+    named = [{"StringEquals": {f"aws:ResourceTag/{key}": {"Ref": "AllowedClusters"}}} for key in keys]
+    assert reaching(statements) == named
+    # Self-managed nodes may have nothing but a tag whose key holds the cluster's name.
+    marked = {"Null": {"aws:ResourceTag/kubernetes.io/cluster/prod": "false"}}
+    assert reaching(read_templates(closed_assembly)["AffidavitNodeLogs"].role_statements()) == [*named, marked]
 
 
 def test_the_collecting_server_is_there_only_when_it_is_wanted(templates: dict[str, Template]) -> None:
