@@ -5,14 +5,17 @@ Ids, digests, byte ranges and page tokens stay as they are, so that evidence sti
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TypeAlias
 
+from affidavit.evidence.finding import EXCERPT_CHARACTERS
 from affidavit.ports import JsonValue
 from affidavit.redaction.inquiry import Reply
-from affidavit.redaction.redact import Redacted, Redactor, hide_entities
+from affidavit.redaction.redact import ALONE, Around, Redacted, Redactor, hide_entities
 
-Change: TypeAlias = Callable[[str, str], str]
+Change: TypeAlias = Callable[[str, str, bool], str]
+NOTHING: Mapping[str, Around] = MappingProxyType({})
 
 WITHHELD = "[WITHHELD: redaction failed]"
 
@@ -52,38 +55,57 @@ def _gap(name: str, why: str, count: int) -> str:
     return f"{count} texts in `{name}` were withheld because they could not be redacted: {why}"
 
 
-def redact_answer(answer: Mapping[str, JsonValue], redactor: Redactor) -> tuple[dict[str, JsonValue], Tally]:
+def redact_answer(
+    answer: Mapping[str, JsonValue], redactor: Redactor, around: Mapping[str, Around] = NOTHING
+) -> tuple[dict[str, JsonValue], Tally]:
+    """`around` says of a text where it was taken from. Whether it was cut is seen in the answer itself."""
     tally = Tally()
-    known = _changed(answer, lambda name, text: _known(name, text, redactor, tally))
+    known = _changed(answer, _Known(redactor, tally, around))
     if not redactor.hides_personal or redactor.inquiry is None:
         return known, tally
     replies = redactor.inquiry.ask(_askable(known))
-    return _changed(known, lambda name, text: _told(name, text, replies, tally)), tally
+    return _changed(known, lambda name, text, _: _told(name, text, replies, tally)), tally
 
 
 def _changed(answer: Mapping[str, JsonValue], change: Change) -> dict[str, JsonValue]:
-    return {name: _value(name, value, change) for name, value in answer.items()}
+    is_cut = bool(answer.get("omitted_characters"))
+    return {name: _value(name, value, change, is_cut) for name, value in answer.items()}
 
 
-def _value(name: str, value: JsonValue, change: Change) -> JsonValue:
+def _value(name: str, value: JsonValue, change: Change, is_cut: bool) -> JsonValue:
     if isinstance(value, str):
-        return value if name in _OPAQUE else change(name, value)
+        return value if name in _OPAQUE else change(name, value, is_cut)
     # The plain types first: asking whether a value is any mapping takes longer than all the rest.
     if value is None or isinstance(value, int | float):
         return value
     if isinstance(value, (dict, Mapping)):
-        return {key: _value(key, each, change) for key, each in value.items()}
-    return [_value(name, each, change) for each in value]
+        return _changed(value, change)
+    return [_value(name, each, change, is_cut) for each in value]
 
 
-def _known(name: str, text: str, redactor: Redactor, tally: Tally) -> str:
-    return _counted(redactor.secrets(text) if name in _NAMES else redactor.known(text), tally)
+@dataclass(frozen=True, slots=True)
+class _Known:
+    redactor: Redactor
+    tally: Tally
+    around: Mapping[str, Around]
+
+    def __call__(self, name: str, text: str, is_cut: bool) -> str:
+        if name in _NAMES:
+            return _counted(self.redactor.secrets(text), self.tally)
+        return _counted(self.redactor.known(text, self._around(name, text, is_cut)), self.tally)
+
+    def _around(self, name: str, text: str, is_cut: bool) -> Around:
+        around = self.around.get(text, ALONE) if self.around else ALONE
+        # An excerpt of full length may be the beginning of a longer line.
+        if is_cut or (name == "excerpt" and len(text) >= EXCERPT_CHARACTERS):
+            return replace(around, is_cut=True)
+        return around
 
 
 def _askable(answer: Mapping[str, JsonValue]) -> list[str]:
     found: list[str] = []
 
-    def note(name: str, text: str) -> str:
+    def note(name: str, text: str, _: bool) -> str:
         if name not in _NAMES:
             found.append(text)
         return text

@@ -29,10 +29,10 @@ class Span:
 
 
 class Engine:
-    def __init__(self, patterns: Sequence[Pattern]) -> None:
-        """Raises InputRefused when a pattern does not compile."""
+    def __init__(self, patterns: Sequence[Pattern], *, is_for_short_texts: bool = False) -> None:
+        """Short texts do without Hyperscan, which takes long to compile. Raises InputRefused."""
         self._patterns = tuple(_Compiled(pattern) for pattern in patterns)
-        self._may_match = _prefilter(patterns)
+        self._may_match = None if is_for_short_texts else _prefilter(patterns)
         self._mine = threading.local()
 
     def spans(self, text: bytes) -> list[Span]:

@@ -1,7 +1,8 @@
 """A quote of a redacted text still proves something: it stands where redaction of the stored text puts it."""
 
 from affidavit.errors import UpstreamFailed
-from affidavit.redaction.redact import Redactor
+from affidavit.evidence.finding import EXCERPT_CHARACTERS
+from affidavit.redaction.redact import Around, Redactor
 
 _MARK = "[REDACTED:"
 
@@ -17,8 +18,12 @@ def stands_in(quote: str, text: str, left_through: Redactor | None = None) -> bo
 
 
 def _as_it_left(text: str, redactor: Redactor) -> str:
+    """The whole line, and its excerpt, whose end leaves in another way."""
     try:
-        return redactor.redact(text).text
+        whole = redactor.redact(text).text
+        if len(text) < EXCERPT_CHARACTERS:
+            return whole
+        return f"{whole}\0{redactor.redact(text[:EXCERPT_CHARACTERS], Around(is_cut=True)).text}"
     except UpstreamFailed:
         # Nobody can say how it left. The quote then proves nothing, which is what the caller is told.
         return ""

@@ -3,11 +3,12 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
 
+from affidavit.redaction.cut_off import SHORTEST_UNNAMED, CutOff
 from affidavit.redaction.detector import Entity
 from affidavit.redaction.engine import Engine, Span
 from affidavit.redaction.inquiry import Inquiry
@@ -17,6 +18,8 @@ from affidavit.redaction.patterns import load_patterns
 # Texts as long as an excerpt, and so many that a few large answers fit: some megabytes at most.
 _SHORT = 600
 _REMEMBERED = 16_384
+# Any word can be the beginning of a mail address; where personal data is hidden, the last one of a cut text goes.
+_SHORTEST_PERSONAL = 3
 _MARKER = re.compile(rb"\[REDACTED:[a-z0-9_]+\]")
 
 
@@ -26,6 +29,21 @@ class Redacted:
     counts: Mapping[str, int]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Around:
+    """What stood before and behind a text where it was taken from; `is_cut` when its end was cut off and is not known.
+
+    A secret that begins in one and ends in the other is hidden in the part that leaves.
+    """
+
+    before: str = ""
+    after: str = ""
+    is_cut: bool = False
+
+
+ALONE = Around()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Redactor:
     """Secrets always; personal data with `hides_personal`, and then also what a service knows, where one is asked."""
@@ -33,17 +51,17 @@ class Redactor:
     hides_personal: bool = False
     inquiry: Inquiry | None = None
 
-    def secrets(self, text: str) -> Redacted:
+    def secrets(self, text: str, around: Around = ALONE) -> Redacted:
         """For names and paths: they must still lead somewhere, so only secrets go."""
-        return _hide_known(text, Kind.SECRET)
+        return _hide_known(text, (Kind.SECRET,), around)
 
-    def known(self, text: str) -> Redacted:
+    def known(self, text: str, around: Around = ALONE) -> Redacted:
         """By patterns alone: nobody is asked."""
-        return _hide_known(text, Kind.SECRET, Kind.PERSONAL) if self.hides_personal else self.secrets(text)
+        return _hide_known(text, tuple(Kind), around) if self.hides_personal else self.secrets(text, around)
 
-    def redact(self, text: str) -> Redacted:
+    def redact(self, text: str, around: Around = ALONE) -> Redacted:
         """Raises UpstreamFailed when the service cannot say: then nobody knows what the text holds."""
-        known = self.known(text)
+        known = self.known(text, around)
         if not self.hides_personal or self.inquiry is None:
             return known
         reply = self.inquiry.ask([known.text])[known.text]
@@ -58,14 +76,14 @@ def hide_entities(text: str, entities: Sequence[Entity]) -> Redacted:
     if not entities:
         return Redacted(text=text, counts={})
     offsets = _byte_offsets(text, [at for entity in entities for at in (entity.start, entity.end)])
-    return _hide(text, [], [Span(offsets[entity.start], offsets[entity.end], entity.type) for entity in entities])
+    return _hide(text, [Span(offsets[entity.start], offsets[entity.end], entity.type) for entity in entities])
 
 
 def _byte_offsets(text: str, characters: Sequence[int]) -> dict[int, int]:
     found: dict[int, int] = {}
     at, size = 0, 0
     for character in sorted(set(characters)):
-        size += len(text[at:character].encode("utf-8", "surrogatepass"))
+        size += len(_raw(text[at:character]))
         found[character] = size
         at = character
     return found
@@ -76,19 +94,48 @@ def _engine(kind: Kind) -> Engine:
     return Engine(load_patterns()[kind])
 
 
-def _hide_known(text: str, *kinds: Kind) -> Redacted:
+@cache
+def _cut_off(kind: Kind) -> CutOff:
+    shortest = SHORTEST_UNNAMED if kind is Kind.SECRET else _SHORTEST_PERSONAL
+    return CutOff(load_patterns()[kind], shortest_unnamed=shortest)
+
+
+def _hide_known(text: str, kinds: tuple[Kind, ...], around: Around) -> Redacted:
     """By patterns alone, which say the same of the same text: answers about one index repeat most of theirs."""
-    return _remembered(text, kinds) if len(text) <= _SHORT else _hide(text, [_engine(kind) for kind in kinds], ())
+    if len(text) > _SHORT or around.before or around.after:
+        return _hide(text, _known_spans(text, kinds, around))
+    return _remembered(text, kinds, around.is_cut)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _remembered(text: str, kinds: tuple[Kind, ...]) -> Redacted:
-    return _hide(text, [_engine(kind) for kind in kinds], ())
+def _remembered(text: str, kinds: tuple[Kind, ...], is_cut: bool) -> Redacted:
+    return _hide(text, _known_spans(text, kinds, Around(is_cut=is_cut)))
 
 
-def _hide(text: str, engines: Sequence[Engine], found: Sequence[Span]) -> Redacted:
-    raw = text.encode("utf-8", "surrogatepass")
-    spans = _outside_markers([*(span for engine in engines for span in engine.spans(raw)), *found], raw)
+def _known_spans(text: str, kinds: tuple[Kind, ...], around: Around) -> list[Span]:
+    before, own = _raw(around.before), _raw(text)
+    whole = b"".join((before, own, _raw(around.after)))
+    spans = [span for kind in kinds for span in _engine(kind).spans(whole)]
+    if around.is_cut:
+        spans += [span for kind in kinds for span in _cut_off(kind).spans(before + own)]
+    return [*_inside(spans, len(before), len(own))] if len(whole) > len(own) else spans
+
+
+def _inside(spans: Sequence[Span], start: int, size: int) -> Iterator[Span]:
+    """The part of each span that lies in the text itself, counted from its beginning."""
+    for span in spans:
+        first, last = max(0, span.start - start), min(size, span.end - start)
+        if first < last:
+            yield Span(first, last, span.type)
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _hide(text: str, found: Sequence[Span]) -> Redacted:
+    raw = _raw(text)
+    spans = _outside_markers(found, raw)
     if not spans:
         return Redacted(text=text, counts={})
     parts: list[bytes] = []

@@ -13,8 +13,9 @@ from affidavit.entrypoints.mcp.schemas import DEBUG, arguments_of
 from affidavit.entrypoints.mcp.services import Services
 from affidavit.entrypoints.mcp.tool import Tool, Toolset
 from affidavit.entrypoints.mcp.truncation import truncation_of
+from affidavit.nodes.answers.wire import Answer
 from affidavit.ports import JsonValue
-from affidavit.redaction.answer import redact_answer
+from affidavit.redaction.answer import NOTHING, redact_answer
 from affidavit.redaction.redact import Redactor
 from affidavit.telemetry import ToolCall, tool_call
 
@@ -75,7 +76,8 @@ class Calls:
 
     def _redacted(self, answer: BaseModel, tool: Tool) -> dict[str, JsonValue]:
         cut = {} if tool.toolset is Toolset.NODES else truncation_of(answer)
-        content, tally = redact_answer({**wire(answer), **cut}, self.redactor)
+        around = answer.around if isinstance(answer, Answer) else NOTHING
+        content, tally = redact_answer({**wire(answer), **cut}, self.redactor, around)
         gaps: dict[str, JsonValue] = {"redaction_gaps": list(tally.gaps)} if tally.gaps else {}
         return {"success": True, **content, "redacted": dict(tally.counts), **gaps}
 

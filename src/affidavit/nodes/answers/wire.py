@@ -1,13 +1,15 @@
 """What requests and answers share. Names on the wire mix camelCase and snake_case: that is the contract."""
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from affidavit.evidence.confidence import Confidence, Level
 from affidavit.evidence.coverage import Coverage, SkipReason
 from affidavit.evidence.finding import ABSENT_WHEN_NONE
+from affidavit.redaction.redact import Around
 
 INSTANCE = r"^i-[0-9a-f]{8,17}$"
 FINDING = r"^(F-\d{3,}|S-\d{3,})$"
@@ -96,6 +98,16 @@ class Answer(Wire):
     truncation_info: Annotated[TruncationInfo | None, ABSENT_WHEN_NONE] = Field(
         default=None, description="Only there when truncated is true."
     )
+    _around: dict[str, Around] = PrivateAttr(default_factory=dict[str, Around])
+
+    @property
+    def around(self) -> Mapping[str, Around]:
+        """Where texts of this answer stood, for redaction: a secret may begin before them. Never on the wire."""
+        return self._around
+
+    def standing_in(self, around: Mapping[str, Around]) -> Self:
+        self._around.update(around)
+        return self
 
 
 class SkippedFileRecord(Wire):

@@ -7,7 +7,9 @@ from affidavit.nodes.answers.read import CHUNK, ReadAnswer, ReadRequest
 from affidavit.nodes.library import Library
 from affidavit.nodes.log_files import stored_file
 from affidavit.nodes.stored_lines import line_start
+from affidavit.nodes.surroundings import AROUND
 from affidavit.ports import ObjectStore, StoredObject
+from affidavit.redaction.redact import Around
 
 # What an answer can carry; longer lines are offered as a link to the file.
 INLINE = 8 << 20
@@ -105,11 +107,12 @@ def _by_line(library: Library, text: _Text, request: ReadRequest) -> _Span:
 
 def _answer(text: _Text, span: _Span) -> ReadAnswer:
     is_inline = span.end - span.start <= INLINE
-    raw = text.bytes(span.start, span.end) if is_inline else b""
+    before, raw, after = _surrounded(text, span) if is_inline else ("", b"", "")
     has_more = span.end < text.size
-    return ReadAnswer(
+    content = raw.decode("utf-8", "replace")
+    answer = ReadAnswer(
         log_key=text.key,
-        content=raw.decode("utf-8", "replace"),
+        content=content,
         start_byte=span.start,
         end_byte=span.end,
         line_count=_count_lines(raw),
@@ -119,6 +122,15 @@ def _answer(text: _Text, span: _Span) -> ReadAnswer:
         next_chunk_start=span.end if has_more else None,
         link=None if is_inline else text.objects.link(text.key, seconds=_LINK_SECONDS),
     )
+    return answer.standing_in({content: Around(before=before, after=after)})
+
+
+def _surrounded(text: _Text, span: _Span) -> tuple[str, bytes, str]:
+    """The lines, and what stands around them: a private key may begin before the first of them."""
+    first = max(0, span.start - AROUND)
+    raw = text.bytes(first, span.end + AROUND)
+    start, end = span.start - first, span.end - first
+    return raw[:start].decode("utf-8", "replace"), raw[start:end], raw[end:].decode("utf-8", "replace")
 
 
 def _count_lines(raw: bytes) -> int:

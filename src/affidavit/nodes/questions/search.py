@@ -19,6 +19,7 @@ from affidavit.nodes.queries import compile_query
 from affidavit.nodes.questions.files import files_of
 from affidavit.nodes.scanning import FileMatches, scan_files
 from affidavit.nodes.searches import KeptResult, KeptSearch, keep_search, search_id_of
+from affidavit.nodes.surroundings import surroundings
 
 # Lines listed in one answer, whatever the number of files: beyond it, each file still has its first line and count.
 MOST_LINES = 2000
@@ -51,7 +52,8 @@ def search(library: Library, request: SearchRequest) -> SearchAnswer:
     matches = _located(library, shelf, readable, scanned)
     kept = _kept(shelf, request, matches)
     keep_search(library, kept)
-    return _answer(request, kept, matches, searched, failed)
+    answer = _answer(request, kept, matches, searched, failed)
+    return answer.standing_in(surroundings((line for match in matches for line in match.lines), shelf.lines))
 
 
 def _selected(files: Sequence[ManifestFile], types: list[str] | None) -> Sequence[ManifestFile]:

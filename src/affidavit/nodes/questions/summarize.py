@@ -12,6 +12,7 @@ from affidavit.nodes.answers.wire import ConfidenceRecord, CoverageReport
 from affidavit.nodes.baselines import annotated, baselines
 from affidavit.nodes.cited import Citable, citable, coverage_of, recheck
 from affidavit.nodes.library import Library
+from affidavit.nodes.surroundings import surroundings
 
 CAVEAT = (
     "Made only of the findings that were asked for, each re-read from the stored bundle just now. That a line is there "
@@ -32,7 +33,8 @@ def summarize(library: Library, request: SummarizeRequest) -> SummarizeAnswer:
     if request.cluster_context is not None:
         findings = annotated(findings, baselines(library.state, request.cluster_context))
     ordered = sorted(findings, key=lambda finding: (finding.severity.rank, finding.finding_id))
-    return _answer(request, known, ordered, library.knowledge)
+    answer = _answer(request, known, ordered, library.knowledge)
+    return answer.standing_in(surroundings((finding.evidence for finding in ordered), known.shelf.lines))
 
 
 def _resolved(known: Citable, ids: Sequence[str]) -> list[Finding]:

@@ -2,9 +2,10 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 from affidavit.evidence.coverage import Coverage
-from affidavit.evidence.finding import ByteRange, Evidence, LineRange, Occurrence
+from affidavit.evidence.finding import EXCERPT_CHARACTERS, ByteRange, Evidence, LineRange, Occurrence
 from affidavit.nodes.answers.verify_report import (
     Claim,
     ClaimVerdict,
@@ -15,7 +16,9 @@ from affidavit.nodes.answers.verify_report import (
 from affidavit.nodes.answers.wire import CoverageReport
 from affidavit.nodes.cited import Citable, citable, coverage_of, recheck
 from affidavit.nodes.library import Library
+from affidavit.nodes.surroundings import surroundings
 from affidavit.redaction.quotes import stands_in
+from affidavit.redaction.redact import ALONE
 
 # Shorter quotes stand in almost any line and prove nothing.
 SHORTEST_QUOTE = 4
@@ -49,8 +52,16 @@ def _judged(claim: Claim, known: Citable, library: Library) -> JudgedClaim:
     for line in _lines(claim.finding_id, known):
         if stands_in(claim.quote, _text(line, known) or "", library.redactor):
             return _held(claim, line)
-    reason = f"the quote is not in the lines of {claim.finding_id}; the first reads: {evidence.excerpt}"
+    first = _harmless(evidence, known, library)
+    reason = f"the quote is not in the lines of {claim.finding_id}; the first reads: {first}"
     return _refuted(claim, ClaimVerdict.QUOTE_NOT_FOUND, reason)
+
+
+def _harmless(evidence: Evidence, known: Citable, library: Library) -> str:
+    """Redacted here: once it is part of a sentence, nobody sees where it stood and that its end is cut."""
+    stood = surroundings([evidence], known.shelf.lines).get(evidence.excerpt, ALONE)
+    around = replace(stood, is_cut=len(evidence.excerpt) >= EXCERPT_CHARACTERS)
+    return library.redactor.secrets(evidence.excerpt, around).text
 
 
 def _lines(finding_id: str, known: Citable) -> list[Evidence]:

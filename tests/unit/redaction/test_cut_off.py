@@ -1,0 +1,111 @@
+"""A secret that the end of an excerpt cuts in two: every shape, cut at every place."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from affidavit.errors import InputRefused
+from affidavit.evidence.finding import EXCERPT_CHARACTERS, excerpt_of
+from affidavit.redaction.answer import redact_answer
+from affidavit.redaction.cut_off import SHORTEST, SHORTEST_UNNAMED, beginnings
+from affidavit.redaction.engine import Engine
+from affidavit.redaction.pattern import Kind, Pattern, Sample
+from affidavit.redaction.patterns import load_patterns
+from affidavit.redaction.quotes import stands_in
+from affidavit.redaction.redact import Around, Redactor
+from affidavit.redaction.syntax import parse, written
+
+SECRETS = [(pattern, sample) for pattern in load_patterns()[Kind.SECRET] for sample in pattern.samples.hidden]
+PERSONAL = [(pattern, sample) for pattern in load_patterns()[Kind.PERSONAL] for sample in pattern.samples.hidden]
+# What such a token begins with before anything of it is named by its pattern.
+UNNAMED = {"telegram_token", "mail_service_key", "terraform_token"}
+
+
+def shown(sample: Sample, cut: int, redactor: Redactor) -> str:
+    """What is left of the secret when the excerpt of its line ends `cut` characters behind its beginning."""
+    before = sample.whole[: sample.whole.index(sample.hidden)]
+    padding = ". " * EXCERPT_CHARACTERS
+    padding = padding[len(padding) - (EXCERPT_CHARACTERS - len(before) - cut) :]
+    excerpt = excerpt_of((padding + sample.whole + "z" * EXCERPT_CHARACTERS).encode())
+    assert excerpt == padding + before + (sample.hidden + sample.whole.partition(sample.hidden)[2] + "z" * 500)[:cut]
+    redacted, _ = redact_answer({"excerpt": excerpt}, redactor)
+    kept = redacted["excerpt"]
+    assert isinstance(kept, str)
+    return kept.removeprefix(padding + before).partition("[REDACTED:")[0] if kept.startswith(padding + before) else ""
+
+
+def test_there_are_shapes_to_try() -> None:
+    assert len(SECRETS) >= 50
+
+
+@pytest.mark.parametrize(("pattern", "sample"), SECRETS, ids=lambda each: getattr(each, "type", ""))
+def test_no_cut_through_a_secret_shows_more_than_how_such_secrets_begin(pattern: Pattern, sample: Sample) -> None:
+    most = 0 if "(?P<hide>" in pattern.match else SHORTEST - 1
+    most = SHORTEST_UNNAMED - 1 if pattern.type in UNNAMED else most
+    for personal in (False, True):
+        redactor = Redactor(hides_personal=personal)
+        for cut in range(1, len(sample.hidden) + 1):
+            left = shown(sample, cut, redactor)
+            assert len(left) <= most, f"{left!r} of {sample.hidden!r}, cut behind {cut} characters"
+
+
+@pytest.mark.parametrize(("pattern", "sample"), PERSONAL, ids=lambda each: getattr(each, "type", ""))
+def test_no_cut_through_personal_data_shows_more_than_a_few_letters(pattern: Pattern, sample: Sample) -> None:
+    redactor = Redactor(hides_personal=True)
+    for cut in range(1, len(sample.hidden) + 1):
+        assert len(shown(sample, cut, redactor)) < SHORTEST
+
+
+def test_a_text_that_was_not_cut_keeps_its_end() -> None:
+    text = "using key AKIAIOSF"
+    assert Redactor().redact(text).text == text
+    assert redact_answer({"excerpt": text, "message": text}, Redactor())[0] == {"excerpt": text, "message": text}
+
+
+def test_ordinary_words_at_a_cut_stay() -> None:
+    for tail in (
+        "failed to start contai",
+        'err="context deadline exceed',
+        "NetworkPluginNotRea",
+        "/var/lib/kubelet/po",
+    ):
+        assert Redactor().redact(f"kubelet: {tail}", Around(is_cut=True)).text == f"kubelet: {tail}"
+
+
+def test_a_message_that_says_what_it_omits_is_a_cut_one() -> None:
+    event = {"message": "using key AKIAIOSF", "omitted_characters": 40}
+    redacted, tally = redact_answer({"events": [event]}, Redactor())
+    assert redacted["events"] == [{"message": "using key [REDACTED:cut_off]", "omitted_characters": 40}]
+    assert tally.counts == {"cut_off": 1}
+
+
+def test_a_quote_of_a_cut_excerpt_is_known_again() -> None:
+    line = "x" * 480 + " key AKIAIOSFODNN7EXAMPLE is used, and more follows"
+    quote = redact_answer({"excerpt": excerpt_of(line.encode())}, Redactor())[0]["excerpt"]
+    assert isinstance(quote, str) and quote.endswith(" key [REDACTED:cut_off]")
+    assert stands_in(quote, line)
+    assert not stands_in(quote.replace("key", "cat"), line)
+
+
+@pytest.mark.parametrize("pattern", [*load_patterns()[Kind.SECRET], *load_patterns()[Kind.PERSONAL]])
+def test_a_pattern_that_was_taken_apart_finds_the_same_when_it_is_put_together(pattern: Pattern) -> None:
+    again = pattern.model_copy(update={"match": written(parse(pattern.match))})
+    for sample in pattern.samples.hidden:
+        text = f" {sample.whole} ".encode()
+        found = {span.start for span in Engine([again], is_for_short_texts=True).spans(text)}
+        assert found or pattern.needs or pattern.unless, sample.whole
+
+
+@given(st.from_regex(r"(?:ab|[cd]{2,3}e?)+x{1,4}(?:yz)?", fullmatch=True, alphabet="abcdexyz"))
+def test_every_beginning_of_a_match_is_one(text: str) -> None:
+    pattern = beginnings(parse(r"(?:ab|[cd]{2,3}e?)+x{1,4}(?:yz)?"))
+    assert all(re.fullmatch(pattern, text[:end]) for end in range(len(text) + 1))
+    assert not re.fullmatch(pattern, text + "b")
+
+
+@pytest.mark.parametrize("pattern", ["(a)", "a(?=b)", r"\pL", "(?:a", "a)", "[a", r"\1"])
+def test_syntax_that_nobody_thought_of_is_refused(pattern: str) -> None:
+    with pytest.raises(InputRefused):
+        parse(pattern)
