@@ -1,17 +1,34 @@
 """An incident leaves as a file, and that file alone gives the same diagnosis again."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.support.command import affidavit
 
+from affidavit.entrypoints.cli.eval_adversarial import simulated_aws
+from affidavit.sandbox.bedrock import PREFIX, BedrockSimulator
+from affidavit.sandbox.chat_attacks import attack
+from affidavit.sandbox.chat_scripts import good
+
+LIARS = ("quotes-almost", "right-tool-wrong-value", "never-submits")
 SCENARIOS = ("both-network-and-permission", "healthy-scary-words", "unreadable-logs-reserved-zero")
 
 
 @pytest.fixture
 def exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return _exported(SCENARIOS[0], tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def chat_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An honest one and several that lie, behind the real client of Bedrock."""
+    scripts = {"good": good, **{name: attack(name, 3) for name in LIARS}}
+    with BedrockSimulator(scripts=scripts) as simulator:
+        for name, value in simulated_aws(simulator.url).items():
+            monkeypatch.setenv(name, value)
+        yield
 
 
 def _exported(scenario: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -33,13 +50,44 @@ def test_a_cassette_replays_to_the_identical_diagnosis(
     assert not (tmp_path / "elsewhere").exists()
 
 
+@pytest.mark.parametrize("name", ["good", *LIARS])
+def test_the_turns_of_a_chat_model_are_played_back_to_the_identical_diagnosis(
+    name: str, chat_models: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAT_PROVIDER", "bedrock")
+    monkeypatch.setenv("CHAT_MODEL_ID", f"{PREFIX}{name}")
+    file = _exported(SCENARIOS[0], tmp_path, monkeypatch)
+    told = json.loads(file.read_text())
+    assert (len(told["turns"]) >= 3, told["notes"]) == (True, [])
+    assert told["diagnosis"]["produced_by"] == ("chat_model" if name == "good" else "rules")
+    for gone in ("CHAT_PROVIDER", "CHAT_MODEL_ID", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"):
+        monkeypatch.delenv(gone)
+    done = affidavit("incident", "replay", file, "--no-color")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"word for word ({len(told['turns'])} turns of the chat model)" in " ".join(done.stdout.split())
+
+
+def test_a_turn_that_was_changed_gives_another_diagnosis(
+    chat_models: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAT_PROVIDER", "bedrock")
+    monkeypatch.setenv("CHAT_MODEL_ID", f"{PREFIX}good")
+    file = _exported(SCENARIOS[0], tmp_path, monkeypatch)
+    told = json.loads(file.read_text())
+    told["turns"][-1]["tool_calls"][0]["args"]["evidence"][0]["value"] = "something that nobody recorded"
+    file.write_text(json.dumps(told))
+    done = affidavit("incident", "replay", file, "--no-color")
+    assert done.returncode == 1
+    assert "differs from the recorded diagnosis" in " ".join(done.stdout.split())
+
+
 def test_another_recorded_diagnosis_is_told_from_the_replayed_one(exported: Path) -> None:
     told = json.loads(exported.read_text())
     told["diagnosis"]["root_cause"] = "Somebody tripped over a cable."
     exported.write_text(json.dumps(told))
     done = affidavit("incident", "replay", exported, "--no-color")
     assert done.returncode == 1
-    assert "differs from the recorded diagnosis: root_cause." in done.stdout
+    assert "differs from the recorded diagnosis (rules, as then): root_cause." in " ".join(done.stdout.split())
 
 
 def test_an_answer_that_was_changed_on_the_way_is_refused(exported: Path) -> None:

@@ -119,4 +119,7 @@ def _link(message: BaseMessage) -> Mapping[str, JsonValue]:
             {"id": call["id"], "name": call["name"], "args": cast("JsonValue", call["args"])}
             for call in message.tool_calls
         ]
+    if isinstance(message, AIMessage) and message.usage_metadata is not None:
+        said = message.usage_metadata
+        link["usage"] = {name: said[name] for name in ("input_tokens", "output_tokens", "total_tokens")}
     return link

@@ -1,25 +1,31 @@
-"""A cassette: one incident with every tool answer it was diagnosed from, to be handed on and investigated again.
+"""A cassette: one incident with every tool answer and every turn of the chat model that led to its diagnosis.
 
-Redacted once more on its way out. What its diagnosis rests on is inside, so it needs no account and no store.
+It is handed on and investigated again without account, store or chat model. It is redacted once more on its way out,
+and says in its notes where that changed more than a secret.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from affidavit.errors import EvidenceUnavailable, InputRefused
-from affidavit.evidence.diagnosis import Diagnosis
+from affidavit.evidence.diagnosis import Diagnosis, ProducedBy
+from affidavit.incidents.cassette_redaction import ConsistentRedaction
 from affidavit.incidents.context import Context
 from affidavit.incidents.incident import Incident, incident_from_json, incident_to_json
-from affidavit.incidents.ledger import Entry, Ledger
+from affidavit.incidents.ledger import Entry
 from affidavit.incidents.records import Records
 from affidavit.ports import JsonValue
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
-from affidavit.verification.entry import entry_from_json
+from affidavit.verification.entry import entry_from_json, make_entry
+
+Turn = Mapping[str, Any]
+"""What the chat model said once: `content`, `tool_calls` of `{id, name, args}`, `usage` where it is known."""
+ACCEPTED = "accepted"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,44 +34,94 @@ class Cassette:
     entries: tuple[Entry, ...]
     diagnosis: Diagnosis | None
     """As it was stored; None when there was none."""
+    turns: tuple[Turn, ...] = ()
+    """Empty where rules stood in for a chat model: they are asked again."""
+    notes: tuple[str, ...] = ()
+
+    def answers(self, tool: str, arguments: Mapping[str, JsonValue]) -> list[JsonValue]:
+        """What the tool said to this, in order."""
+        asked = (tool, dict(arguments))
+        return [entry.answer for entry in self.entries if (entry.tool, dict(entry.arguments)) == asked]
+
+
+class Playback:
+    """The tools of a cassette. Each says again what it said; one that nobody asked says that."""
+
+    def __init__(self, cassette: Cassette) -> None:
+        self._cassette = cassette
+        self._asked: dict[str, int] = {}
 
     def answer(self, tool: str, arguments: Mapping[str, JsonValue]) -> JsonValue:
-        """What the tool said then, the newest answer first; an error says that nobody asked."""
-        for entry in reversed(self.entries):
-            if (entry.tool, dict(entry.arguments)) == (tool, dict(arguments)):
-                return entry.answer
-        return {"error": f"the cassette holds no answer of {tool} to this", "hint": "name it as a gap"}
+        known = self._cassette.answers(tool, arguments)
+        if not known:
+            return {"error": f"the cassette holds no answer of {tool} to this", "hint": "name it as a gap"}
+        key = json.dumps([tool, dict(arguments)], sort_keys=True)
+        number = self._asked.get(key, 0)
+        self._asked[key] = number + 1
+        return known[min(self._first(tool, len(known)) + number, len(known) - 1)]
+
+    def _first(self, tool: str, known: int) -> int:
+        """An earlier attempt may have asked, too; the turns are those of the last. Without turns, what is newest."""
+        calls = [call for turn in self._cassette.turns for call in turn.get("tool_calls", ()) if call["name"] == tool]
+        return max(0, known - max(1, len(calls)))
+
+
+class _Call(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    name: str
+    args: dict[str, Any]
+
+
+class _Turn(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    content: str
+    tool_calls: list[_Call] = []
+    usage: dict[str, int] | None = None
 
 
 class _Shape(BaseModel):
+    """Files of version 1 have no turns."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    cassette: Literal[1] = 1
+    cassette: Literal[1, 2] = 2
     incident: dict[str, Any]
-    answers: list[dict[str, Any]]
+    answers: Annotated[list[dict[str, Any]], Field(min_length=1)]
+    turns: list[_Turn] = []
     diagnosis: dict[str, Any] | None
+    notes: list[str] = []
 
 
 def record(incident: Incident, context: Context, records: Records) -> Cassette:
-    """Raises EvidenceUnavailable when an answer is gone or was changed."""
+    """Raises EvidenceUnavailable when an answer or the chain is gone or was changed."""
     if not context.ledger:
         raise EvidenceUnavailable(
             f"incident {incident.incident_id} has no recorded answers", hint="there is nothing to replay"
         )
-    redactor, ledger = Redactor(), Ledger()
-    for entry in records.entries(context.ledger):
-        ledger.record(entry.tool, entry.arguments, _redacted(entry.answer, redactor))
-    diagnosis = context.diagnosis
-    if diagnosis is not None:
-        diagnosis = Diagnosis.model_validate(_redacted(diagnosis.model_dump(mode="json"), redactor))
-    return Cassette(incident=_told(incident, redactor), entries=ledger.entries, diagnosis=diagnosis)
+    redactor = Redactor()
+    entries = records.entries(context.ledger)
+    kept = tuple(_redacted(entry, redactor) for entry in entries)
+    hiding = ConsistentRedaction(entries, kept, redactor)
+    chain = _chain(context, records)
+    return Cassette(
+        incident=_told(incident, redactor),
+        entries=kept,
+        turns=() if _is_by_rules(context, chain) else tuple(_turns(chain, hiding)),
+        diagnosis=_diagnosis(context.diagnosis, hiding),
+        notes=tuple(dict.fromkeys(hiding.notes)),
+    )
 
 
 def cassette_to_json(cassette: Cassette) -> str:
     shape = _Shape(
         incident=json.loads(incident_to_json(cassette.incident)),
         answers=[cast("dict[str, Any]", entry.as_json()) for entry in cassette.entries],
+        turns=[_Turn.model_validate(turn) for turn in cassette.turns],
         diagnosis=None if cassette.diagnosis is None else cassette.diagnosis.model_dump(mode="json"),
+        notes=list(cassette.notes),
     )
     return json.dumps(shape.model_dump(), indent=1) + "\n"
 
@@ -78,8 +134,40 @@ def cassette_from_json(text: str, *, name: str) -> Cassette:
         diagnosis = None if shape.diagnosis is None else Diagnosis.model_validate(shape.diagnosis)
     except (ValidationError, ValueError) as error:
         raise InputRefused(f"{name} is no cassette", hint="make one with `affidavit incident export`") from error
-    entries = tuple(entry_from_json(json.dumps(answer)) for answer in shape.answers)
-    return Cassette(incident=incident, entries=entries, diagnosis=diagnosis)
+    return Cassette(
+        incident=incident,
+        entries=tuple(entry_from_json(json.dumps(answer)) for answer in shape.answers),
+        turns=tuple(turn.model_dump() for turn in shape.turns),
+        diagnosis=diagnosis,
+        notes=tuple(shape.notes),
+    )
+
+
+def _chain(context: Context, records: Records) -> Sequence[Mapping[str, Any]]:
+    whole = records.read(context.chain_key) if context.chain_key is not None else context.reasoning_chain
+    return cast("Sequence[Mapping[str, Any]]", whole or ())
+
+
+def _is_by_rules(context: Context, chain: Sequence[Mapping[str, Any]]) -> bool:
+    """Rules in the place of a chat model hand in a diagnosis that is taken; those behind one speak when none was."""
+    was_taken = any(link["role"] == "tool" and link["content"] == ACCEPTED for link in chain)
+    return was_taken and context.diagnosis is not None and context.diagnosis.produced_by is ProducedBy.RULES
+
+
+def _turns(chain: Sequence[Mapping[str, Any]], hiding: ConsistentRedaction) -> Sequence[Turn]:
+    said = [link for link in chain if link["role"] == "assistant"]
+    return [_turn(link, hiding, f"turn {number}") for number, link in enumerate(said, 1)]
+
+
+def _turn(link: Mapping[str, Any], hiding: ConsistentRedaction, place: str) -> Turn:
+    calls = [{**call, "args": hiding.arguments(call["args"], place)} for call in link.get("tool_calls", ())]
+    return {"content": hiding.text(str(link["content"])), "tool_calls": calls, "usage": link.get("usage")}
+
+
+def _diagnosis(diagnosis: Diagnosis | None, hiding: ConsistentRedaction) -> Diagnosis | None:
+    if diagnosis is None:
+        return None
+    return Diagnosis.model_validate(hiding.arguments(diagnosis.model_dump(mode="json"), "the diagnosis"))
 
 
 def _told(incident: Incident, redactor: Redactor) -> Incident:
@@ -89,5 +177,6 @@ def _told(incident: Incident, redactor: Redactor) -> Incident:
     return replace(incident, message=message, signal_name=signal_name, error_type=error_type, may_join=None)
 
 
-def _redacted(value: JsonValue, redactor: Redactor) -> Any:
-    return redact_answer(value, redactor)[0] if isinstance(value, Mapping) else value
+def _redacted(entry: Entry, redactor: Redactor) -> Entry:
+    answer = redact_answer(entry.answer, redactor)[0] if isinstance(entry.answer, Mapping) else entry.answer
+    return make_entry(entry.entry_id, entry.tool, entry.arguments, answer)

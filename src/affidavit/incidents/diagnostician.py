@@ -63,7 +63,7 @@ class AgentResult:
 
     `diagnosis` stands only with the outcome DIAGNOSED; `best_so_far` is what the rules can prove when the run failed.
     `reasoning_chain` holds messages, the system prompt first, each `{"role": system|user|assistant|tool, "content": …}`
-    with `tool_calls` (each with an `id`) on an assistant's and `tool_call_id` on a tool's.
+    with `tool_calls` (each with an `id`) and `usage` on an assistant's and `tool_call_id` on a tool's.
     `token_usage` is the whole incident's: what was spent before this attempt plus this attempt.
     """
 

@@ -60,13 +60,13 @@ def _simulated(scripts: Mapping[str, Script]) -> Generator[App]:
     settings = Settings.from_environment({"CHAT_PROVIDER": "bedrock"})
     with (
         BedrockSimulator(scripts=scripts) as simulator,
-        _environment(_aws(simulator.url)),
+        _environment(simulated_aws(simulator.url)),
         thrown_away(settings, runs=len(scripts)) as app,
     ):
         yield app
 
 
-def _aws(url: str) -> dict[str, str]:
+def simulated_aws(url: str) -> dict[str, str]:
     """Whatever the caller's own settings say, no request leaves this machine."""
     return {
         "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": url,
