@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from affidavit.index.bulk_stamps import stamps_of
+
 Column = NDArray[np.int64]
 
 
@@ -60,11 +62,30 @@ Hit = tuple[int, int, int, int, int, int]
 _PENDING = 16_384
 
 
+# Reading the times of fewer hits than this costs more for each.
+_TIMED_AT_ONCE = 4_096
+
+
+@dataclass(frozen=True, kw_only=True)
+class UntimedHits:
+    """Hits of one block; `prefix` holds the beginning of each line, where its time stands."""
+
+    slot: Column
+    line: Column
+    start: Column
+    length: Column
+    prefix: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.slot)
+
+
 class HitTable:
     """Grows while a file is scanned."""
 
     def __init__(self) -> None:
         self._pending: list[Hit] = []
+        self._untimed: list[UntimedHits] = []
         self._settled: list[FileHits] = []
 
     def add(self, hit: Hit) -> None:
@@ -72,21 +93,49 @@ class HitTable:
         if len(self._pending) == _PENDING:
             self._settle()
 
+    def add_many(self, hits: "UntimedHits") -> None:
+        """Their times are read when enough of them are together."""
+        self._untimed.append(hits)
+        if sum(map(len, self._untimed)) >= _TIMED_AT_ONCE:
+            self._time()
+
     def columns(self) -> FileHits:
-        if not self._pending and not self._settled:
-            return NO_HITS
         self._settle()
+        self._time()
+        if not self._settled:
+            return NO_HITS
         parts = self._settled
+        lines = np.concatenate([part.line for part in parts])
+        order = np.argsort(lines, kind="stable")
         return FileHits(
-            slot=np.concatenate([part.slot for part in parts]),
-            line=np.concatenate([part.line for part in parts]),
-            start=np.concatenate([part.start for part in parts]),
-            length=np.concatenate([part.length for part in parts]),
-            clock=np.concatenate([part.clock for part in parts]),
-            stamp=np.concatenate([part.stamp for part in parts]),
+            slot=np.concatenate([part.slot for part in parts])[order],
+            line=lines[order],
+            start=np.concatenate([part.start for part in parts])[order],
+            length=np.concatenate([part.length for part in parts])[order],
+            clock=np.concatenate([part.clock for part in parts])[order],
+            stamp=np.concatenate([part.stamp for part in parts])[order],
+        )
+
+    def _time(self) -> None:
+        if not self._untimed:
+            return
+        parts, self._untimed = self._untimed, []
+        lengths = np.concatenate([part.length for part in parts])
+        clock, stamp = stamps_of(np.concatenate([part.prefix for part in parts]), lengths)
+        self._settled.append(
+            FileHits(
+                slot=np.concatenate([part.slot for part in parts]).astype(np.uint16),
+                line=np.concatenate([part.line for part in parts]),
+                start=np.concatenate([part.start for part in parts]),
+                length=lengths.astype(np.uint32),
+                clock=clock,
+                stamp=stamp,
+            )
         )
 
     def _settle(self) -> None:
+        if not self._pending:
+            return
         rows = np.array(self._pending, dtype=np.int64).reshape(-1, 6)
         self._pending = []
         self._settled.append(

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from affidavit.index.hits import NO_HITS, FileHits, HitTable
+from affidavit.index.bulk_stamps import prefixes
+from affidavit.index.hits import NO_HITS, Column, FileHits, HitTable, UntimedHits
 from affidavit.index.slots import RuleSlots
 from affidavit.index.timestamps import PREFIX, stamp_of
 from affidavit.rules.matcher import ROOM, SLOT_BITS
@@ -22,7 +23,10 @@ LONGEST_LINE = 64 << 20
 MANY = 48
 
 _SLOT_MASK = (1 << SLOT_BITS) - 1
+# Behind the block: what the matcher needs, and the prefix of a line that is shorter.
+_BEHIND = max(ROOM, PREFIX)
 _FEED = 10
+_RETURN = 13
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +96,7 @@ class FileScan:
 
     @property
     def _capacity(self) -> int:
-        return len(self._buffer) - ROOM
+        return len(self._buffer) - _BEHIND
 
     def _read(self, length: int) -> int:
         view = memoryview(self._buffer)
@@ -153,16 +157,27 @@ class FileScan:
         unique = np.unique(lines << SLOT_BITS | packed & _SLOT_MASK)
         lines = unique >> SLOT_BITS
         bounds = np.concatenate(([-1], ends, [cut]))
-        rows = zip(
-            (unique & _SLOT_MASK).tolist(),
-            lines.tolist(),
-            (bounds[lines] + 1).tolist(),
-            bounds[lines + 1].tolist(),
-            strict=True,
-        )
-        for slot, line, start, end in rows:
-            self._judge_hit(slot, line, start, end)
+        self._judge_many(unique & _SLOT_MASK, lines, bounds[lines] + 1, bounds[lines + 1])
         return len(ends)
+
+    def _judge_many(self, slots: Column, lines: Column, starts: Column, ends: Column) -> None:
+        if (np.frombuffer(self._buffer, dtype=np.uint8)[ends - 1] == _RETURN).any():
+            # Each such line is looked at again without its carriage return.
+            for hit in zip(slots.tolist(), lines.tolist(), starts.tolist(), ends.tolist(), strict=True):
+                self._judge_hit(*hit)
+            return
+        slots = self._judge.slots_for(slots, self._buffer, starts, ends)
+        is_counted = slots >= 0
+        slots, lines, starts, ends = slots[is_counted], lines[is_counted], starts[is_counted], ends[is_counted]
+        self._hits.add_many(
+            UntimedHits(
+                slot=slots,
+                line=lines + (self._lines + 1),
+                start=starts + self._at,
+                length=ends - starts,
+                prefix=prefixes(self._buffer, starts),
+            )
+        )
 
     def _judge_hit(self, slot: int, line: int, start: int, end: int) -> None:
         judge = self._judge
@@ -183,7 +198,7 @@ class FileScan:
 
 
 def scan_buffer(capacity: int = BLOCK) -> bytearray:
-    return bytearray(capacity + ROOM)
+    return bytearray(capacity + _BEHIND)
 
 
 def failed_scan(path: str, size: int, failure: str) -> ScannedFile:

@@ -4,11 +4,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from affidavit.bundle.layout import FileRole, component_of, role_of
-from affidavit.rules.matcher import Matcher, compile_matcher
+from affidavit.errors import InputRefused
+from affidavit.index.hits import Column
+from affidavit.rules.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher
 from affidavit.rules.pack import RulePack
 from affidavit.rules.patterns import Wordings
 from affidavit.rules.rule import Rule, Suppression
+
+# From this many doubtful lines on, asking about all of them at once is cheaper than one by one.
+MANY_DOUBTS = 24
 
 
 class Says(StrEnum):
@@ -85,6 +93,22 @@ class RuleSlots:
         return found
 
     @cached_property
+    def doubter(self) -> Matcher | None:
+        """Finds among many lines those that are exceptions (by the slot of their rule) or explained (by the slot of
+        the explanation); None where the engine cannot take a pattern that RE2 can."""
+        exceptions = [
+            (number, wording)
+            for number, slot in enumerate(self.table)
+            if slot.says is Says.FAULT
+            for wording in slot.rule.unless
+        ]
+        contexts = [(number, slot.suppression.context) for number, slot in enumerate(self.table) if slot.suppression]
+        try:
+            return compile_matcher([*exceptions, *contexts], engine=self._engine)
+        except InputRefused:
+            return None
+
+    @cached_property
     def matcher(self) -> Matcher:
         patterns = [(number, wording) for number, slot in enumerate(self.table) for wording in slot.wordings]
         return compile_matcher(patterns, engine=self._engine)
@@ -131,11 +155,17 @@ class Judge:
 
     def __init__(self, slots: RuleSlots, path: str, role: FileRole, readers: frozenset[int]) -> None:
         self.readers = readers
+        self._slots = slots
         self._table = slots.table
         self._role = role
         doubts = {number: _doubt(slots, slots.table[number], path, role) for number in readers}
         self._doubts = {number: doubt for number, doubt in doubts.items() if doubt is not None}
         self.must_see = frozenset(self._doubts)
+        self._reads = _flags(len(slots.table), self.readers)
+        self._asks = _flags(len(slots.table), self.must_see)
+        self._explains = np.full(len(slots.table), -1, dtype=np.int64)
+        for number, doubt in self._doubts.items():
+            self._explains[list(doubt.explained)] = number
 
     def slot_for(self, number: int, line: bytes) -> int | None:
         """The slot that the line counts for; None when it is not the rule's."""
@@ -148,8 +178,50 @@ class Judge:
             return doubt.explained[first]
         return number
 
+    def slots_for(self, numbers: Column, block: bytearray, starts: Column, ends: Column) -> Column:
+        """`slot_for` of many lines `block[start:end]`, and -1 for None."""
+        judged = np.where(self._reads[numbers], numbers, -1)
+        rows = np.flatnonzero(self._asks[numbers])
+        view = memoryview(block)
+        spans = zip(starts[rows].tolist(), ends[rows].tolist(), strict=True)
+        lines = [bytes(view[start:end]) for start, end in spans]
+        judged[rows] = self._slots_for(numbers[rows], lines)
+        return judged
+
+    def _slots_for(self, numbers: Column, lines: list[bytes]) -> Column:
+        doubter = self._slots.doubter if len(lines) > MANY_DOUBTS else None
+        if doubter is None:
+            found = map(self.slot_for, numbers.tolist(), lines)
+            return np.array([-1 if slot is None else slot for slot in found], dtype=np.int64)
+        is_readable = [self._is_readable(number, line) for number, line in zip(numbers.tolist(), lines, strict=True)]
+        return np.where(is_readable, self._without_doubt(numbers, lines, doubter), -1)
+
+    def _is_readable(self, number: int, line: bytes) -> bool:
+        readable = self._doubts[number].readable
+        return readable is None or component_of(line, self._role) in readable
+
+    def _without_doubt(self, numbers: Column, lines: list[bytes], doubter: Matcher) -> Column:
+        """Ask about all lines in one scan, as if they were a file."""
+        text = bytearray(b"\n".join(lines) + bytes(ROOM))
+        hits = np.array(doubter.scan(text, len(text) - ROOM), dtype=np.int64)
+        bounds = np.cumsum([len(line) + 1 for line in lines])
+        rows, slots = np.searchsorted(bounds, hits >> SLOT_BITS, side="right"), hits & (1 << SLOT_BITS) - 1
+        judged = numbers.copy()
+        # Suppressions are asked in order: the first that explains a line has it.
+        explaining = np.flatnonzero(self._explains[slots] == numbers[rows])
+        explaining = explaining[np.argsort(-slots[explaining])]
+        judged[rows[explaining]] = slots[explaining]
+        judged[rows[slots == numbers[rows]]] = -1
+        return judged
+
     def confirms(self, number: int, line: bytes) -> bool:
         return self._table[number].confirms(line)
+
+
+def _flags(size: int, numbers: frozenset[int]) -> NDArray[np.bool_]:
+    flags = np.zeros(size, dtype=np.bool_)
+    flags[list(numbers)] = True
+    return flags
 
 
 def _doubt(slots: RuleSlots, slot: Slot, path: str, role: FileRole) -> _Doubt | None:

@@ -67,7 +67,7 @@ def absolute_of(line: bytes) -> int | None:
 def _leading_digit(line: Line) -> Stamp:
     # The form of container logs, which most lines of a bundle have: a nanosecond, and no zone but Z.
     if line[19:20] == b"." and line[29:30] == b"Z" and line[26:29].isdigit():
-        minute, second = _iso_minute(line[:17]), _SECONDS.get(line[17:19])
+        minute, second = iso_minute(line[:17]), _SECONDS.get(line[17:19])
         if minute is not None and second is not None and line[20:26].isdigit():
             return Clock.ABSOLUTE, minute + second + int(line[20:26])
     if (found := _AT_START.match(line)) is not None:
@@ -88,7 +88,7 @@ def _bracketed(line: Line) -> Stamp:
 
 
 def _leading_letter(line: Line) -> Stamp:
-    minute, second = _syslog_minute(line[:13]), _SECONDS.get(line[13:15])
+    minute, second = syslog_minute(line[:13]), _SECONDS.get(line[13:15])
     if minute is not None and second is not None and line[15:16] == b" ":
         return _inner(line, 15) or (Clock.YEARLESS, minute + second)
     if (found := _SYSLOG.match(line)) is not None:
@@ -112,7 +112,7 @@ def _klog(line: Line, at: int) -> Stamp | None:
     """`E0115 10:25:03.123456` and the like."""
     if line[at : at + 1] not in _KLOG_LEVELS:
         return None
-    minute, second = _klog_minute(line[at + 1 : at + 12]), _SECONDS.get(line[at + 12 : at + 14])
+    minute, second = klog_minute(line[at + 1 : at + 12]), _SECONDS.get(line[at + 12 : at + 14])
     fraction = line[at + 15 : at + 21]
     is_whole = line[at + 14 : at + 15] == b"." and len(fraction) == 6 and fraction.isdigit()
     if minute is None or second is None or not is_whole:
@@ -148,7 +148,7 @@ def _windows(found: re.Match[bytes]) -> Stamp:
 
 
 @lru_cache(maxsize=4096)
-def _iso_minute(text: bytes) -> int | None:
+def iso_minute(text: bytes) -> int | None:
     """Lines come in the order of time, so the minutes of one are mostly those of the last."""
     if (found := _ISO_MINUTE.fullmatch(text)) is None or (midnight := _midnight_of(found[1])) is None:
         return None
@@ -156,14 +156,14 @@ def _iso_minute(text: bytes) -> int | None:
 
 
 @lru_cache(maxsize=4096)
-def _syslog_minute(text: bytes) -> int | None:
+def syslog_minute(text: bytes) -> int | None:
     if (found := _SYSLOG_MINUTE.fullmatch(text)) is None:
         return None
     return _yearless_minute(_MONTHS.get(found[1], 0), int(found[2]), found[3], found[4])
 
 
 @lru_cache(maxsize=4096)
-def _klog_minute(text: bytes) -> int | None:
+def klog_minute(text: bytes) -> int | None:
     if (found := _KLOG_MINUTE.fullmatch(text)) is None:
         return None
     return _yearless_minute(int(found[1]), int(found[2]), found[3], found[4])

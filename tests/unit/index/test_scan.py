@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.support.bundles import analyze_files
 from tests.support.packs import a_pack, a_rule, a_suppression
 
+from affidavit.errors import InputRefused
 from affidavit.evidence.citation import check
 from affidavit.index.crew import scan_files
 from affidavit.index.scan import BLOCK, FileScan, ScannedFile, scan_buffer
@@ -99,6 +100,42 @@ def test_both_engines_find_the_same(content: bytes) -> None:
 def test_few_and_many_hits_in_a_block_are_located_alike(hits: int) -> None:
     content = b"".join(b"line %d %s\n" % (n, b"KAPUT KAPUT the end" if n % 3 else b"fine") for n in range(hits))
     assert by_rule(scan(content)) == reference(content)
+
+
+@settings(max_examples=200, deadline=None)
+@given(content=contents, block=st.sampled_from([1000, BLOCK]))
+def test_hits_judged_together_count_as_hits_judged_alone(content: bytes, block: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("affidavit.index.scan.MANY", 0)
+        patch.setattr("affidavit.index.slots.MANY_DOUBTS", 0)
+        assert by_rule(scan(content, block=block)) == reference(content)
+
+
+def test_many_suppressed_hits_are_told_from_exceptions_and_findings_by_the_first_explanation(tmp_path: Path) -> None:
+    pack = a_pack(
+        a_rule("test.kaput", "KAPUT", unless=["harmless"]),
+        a_rule("test.other", "KAPUT"),
+        a_suppression("a-drill", ["test.kaput"], "fire drill", suppressed="KAPUT: fire drill", kept="KAPUT: fire"),
+        a_suppression("b-fire", ["test.kaput"], "fire", suppressed="KAPUT: fire", kept="KAPUT"),
+    )
+    some = b"KAPUT\nKAPUT fire\nKAPUT fire drill\nKAPUT harmless fire drill\nfire drill\n"
+    index = analyze_files({PATH: some * 300}, pack, tmp_path).index
+    assert {(finding.rule, finding.count) for finding in index.findings} == {("test.kaput", 300), ("test.other", 1200)}
+    assert [(entry.suppression, entry.count) for entry in index.suppressed] == [("a-drill", 300), ("b-fire", 300)]
+
+
+def test_an_exception_that_the_engine_cannot_take_still_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(patterns: object, *, engine: str) -> None:
+        raise InputRefused("too large")
+
+    slots = RuleSlots(PACK)
+    assert slots.matcher is not None
+    monkeypatch.setattr("affidavit.index.slots.compile_matcher", refuse)
+    with tempfile.TemporaryDirectory() as folder:
+        location = Path(folder) / "log"
+        location.write_bytes(b"KAPUT harmless\nKAPUT\n" * 100)
+        found = by_rule(FileScan(PATH, location, slots, scan_buffer()).finish(location.stat().st_size))
+    assert len(found["test.not-mine"]) == 100
 
 
 def test_a_match_at_the_end_of_a_line_of_five_megabytes_is_found_in_place() -> None:
