@@ -64,6 +64,10 @@ class ObjectStore(Protocol):
         """In key order."""
         ...
 
+    def folders(self, prefix: str, *, after: str = "") -> Iterator[str]:
+        """First segments of keys that begin with `prefix` and come after `after`, each once, in key order."""
+        ...
+
     def local_copy(self, key: str) -> Path:
         """A file with the object's bytes: the object itself in a directory, a cached download elsewhere. Read only."""
         ...

@@ -159,6 +159,22 @@ def test_a_listing_is_in_byte_order_of_keys(objects: ObjectStore) -> None:
     assert keys(objects, "a/c/d/") == []
 
 
+def test_folders_are_listed_once_each_and_from_any_of_them_on(objects: ObjectStore) -> None:
+    names = ["eks_i-0a", "eks_i-0a-b", "eks_i-0b", "eks_i-0b0", "other"]
+    for name in names:
+        put(objects, f"{name}/extracted/x.log")
+        put(objects, f"{name}/extracted/y/z.log")
+    put(objects, "eks_i-0alone")
+    assert list(objects.folders("eks_i-")) == ["eks_i-0a-b", "eks_i-0a", "eks_i-0b", "eks_i-0b0"]
+    for at, name in enumerate(names):
+        rest = list(objects.folders("eks_i-", after=name))
+        everything = list(objects.folders("eks_i-"))
+        assert rest == (everything[everything.index(name) + 1 :] if name in everything else []), (at, name)
+    assert list(objects.folders("nothing")) == []
+    with pytest.raises(InputRefused):
+        list(objects.folders("eks_i-0a/"))
+
+
 def test_a_listing_goes_past_a_thousand_keys(objects: ObjectStore) -> None:
     names = [f"eks_i-1/f{number:04}" for number in range(1050)]
     with ThreadPoolExecutor(8) as pool:

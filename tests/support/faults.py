@@ -116,6 +116,10 @@ class FailingObjectStore:
         with self.boundaries.around("objects.list"):
             yield from self.inner.list(prefix)
 
+    def folders(self, prefix: str, *, after: str = "") -> Iterator[str]:
+        with self.boundaries.around("objects.folders"):
+            yield from self.inner.folders(prefix, after=after)
+
     def local_copy(self, key: str) -> Path:
         with self.boundaries.around("objects.local_copy"):
             return self.inner.local_copy(key)

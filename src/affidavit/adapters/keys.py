@@ -30,6 +30,13 @@ def check_prefix(prefix: str) -> str:
     return prefix
 
 
+def check_folder_prefix(prefix: str) -> str:
+    """The beginning of a first segment."""
+    if "/" in prefix:
+        raise _refused(prefix, "folders are asked for by the beginning of their name")
+    return check_prefix(prefix)
+
+
 def check_range(start: int, end: int) -> None:
     if start < 0 or end < start:
         raise InputRefused(

@@ -20,7 +20,7 @@ from affidavit.nodes.baselines import count_bundle
 from affidavit.nodes.filing import Analyzed, Filing, Ingested, Origin
 from affidavit.nodes.ingest_records import receipt, record_failed, record_indexed
 from affidavit.nodes.library import IndexMarker, Library
-from affidavit.nodes.membership import record_bundle, record_node
+from affidavit.nodes.membership import record_node
 from affidavit.nodes.uploads import Upload, upload_of
 
 # Keys hold at most 1024 bytes, and the home of a bundle takes some.
@@ -123,7 +123,6 @@ def _failure_recorded(upload: Upload, library: Library) -> Generator[None]:
 
 def _count(library: Library, marker: IndexMarker, origin: Origin) -> None:
     """Also for a bundle that was known: whoever ingested it may have died before counting."""
-    record_bundle(library.state, marker)
     cluster = origin.cluster or marker.cluster
     if cluster is None:
         return

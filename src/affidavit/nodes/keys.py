@@ -46,6 +46,12 @@ def instance_in(text: str) -> str | None:
     return found[0] if found is not None else None
 
 
+def instance_of(folder: str) -> str | None:
+    """Whose prefix `folder` is; None when it is nobody's."""
+    found = instance_in(folder)
+    return found if found is not None and folder == prefix_of(found) else None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BundleKey:
     """A key under an instance's prefix; `rest` is what follows the prefix."""

@@ -6,6 +6,7 @@ marker, written last, makes an index exist; the newest marker is the current ind
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -19,7 +20,7 @@ from affidavit.evidence.finding import Finding
 from affidavit.index.record import FindingsIndex, index_from_json
 from affidavit.knowledge import Knowledge
 from affidavit.nodes.ingest_records import last_failure
-from affidavit.nodes.keys import INDEX, MANIFEST, home_key, markers_prefix, prefix_of
+from affidavit.nodes.keys import INDEX, MANIFEST, home_key, instance_of, markers_prefix, prefix_of
 from affidavit.nodes.recent import Recent
 from affidavit.nodes.stored_lines import LineIndexes, StoredLines
 from affidavit.ports import Clock, NodeDirectory, ObjectMissing, ObjectStore, StoredObject, Table
@@ -130,6 +131,11 @@ class Library:
         foreign = self._foreign(instance_id)
         found = [*known, foreign] if foreign is not None else known
         return sorted(found, key=lambda marker: (marker.indexed_at, marker.index_id), reverse=True)
+
+    def instances(self, after: str = "") -> Iterator[str]:
+        """Instances the store holds anything of, in the order of their ids, from behind `after` on."""
+        folders = self.objects.folders(prefix_of("i-"), after=prefix_of(after) if after else "")
+        return (found for folder in folders if (found := instance_of(folder)) is not None)
 
     def index(self, marker: IndexMarker) -> FindingsIndex:
         return self._indexes.get((marker.index_key, marker.content), lambda: self._read_index(marker.index_key))

@@ -8,12 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import ClientError
 
 from affidavit.adapters.aws.clients import AwsClients, code_of, translated
 from affidavit.adapters.aws.downloads import DownloadCache
-from affidavit.adapters.keys import check_key, check_prefix, check_range
+from affidavit.adapters.keys import check_folder_prefix, check_key, check_prefix, check_range
 from affidavit.errors import InputRefused, NotFound, UpstreamFailed
 from affidavit.ports import ObjectMissing, StoredObject
 
@@ -74,8 +73,16 @@ class S3ObjectStore:
     def put_file(self, key: str, path: Path, *, purpose: str) -> None:
         if not path.is_file():
             raise InputRefused(f"{path} is no file", hint="it is gone, or it was never written")
+        # Here: boto3 takes a while to load, and most who open a store never send a file.
+        from boto3.exceptions import S3UploadFailedError
+
         with self._on(key):
-            self._s3.upload_file(str(path), self._bucket, key, ExtraArgs=self._encryption(key, purpose))
+            try:
+                self._s3.upload_file(str(path), self._bucket, key, ExtraArgs=self._encryption(key, purpose))
+            except S3UploadFailedError as error:
+                raise UpstreamFailed(
+                    f"object {key!a} could not be uploaded", hint="check the role and the network", is_retryable=True
+                ) from error
 
     def list(self, prefix: str) -> Iterator[StoredObject]:
         check_prefix(prefix)
@@ -83,6 +90,18 @@ class S3ObjectStore:
             for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix):
                 for entry in page.get("Contents", ()):
                     yield _stored(entry["Key"], entry, "Size")
+
+    def folders(self, prefix: str, *, after: str = "") -> Iterator[str]:
+        check_folder_prefix(prefix)
+        # Behind every key of the folder: `0` follows the slash.
+        begin = {"StartAfter": f"{after}0"} if after else {}
+        with translated(f"folders under {prefix!a}"):
+            pages = self._s3.get_paginator("list_objects_v2").paginate(
+                Bucket=self._bucket, Prefix=prefix, Delimiter="/", **begin
+            )
+            for page in pages:
+                names = [entry["Prefix"][:-1] for entry in page.get("CommonPrefixes", ())]
+                yield from (name for name in names if not after or f"{name}/" > f"{after}/")
 
     def local_copy(self, key: str) -> Path:
         for _ in range(COPY_ATTEMPTS):
@@ -133,10 +152,6 @@ class S3ObjectStore:
         except OSError as error:
             raise UpstreamFailed(
                 f"object {key!a}: its local copy failed: {error.strerror}", hint="check free space and TMPDIR"
-            ) from error
-        except S3UploadFailedError as error:
-            raise UpstreamFailed(
-                f"object {key!a} could not be uploaded", hint="check the role and the network", is_retryable=True
             ) from error
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from stat import S_ISREG
 
-from affidavit.adapters.keys import RESERVED, check_key, check_prefix, check_range
+from affidavit.adapters.keys import RESERVED, check_folder_prefix, check_key, check_prefix, check_range
 from affidavit.errors import InputRefused, UpstreamFailed
 from affidavit.ports import ObjectMissing, StoredObject
 
@@ -68,6 +68,13 @@ class DirectoryObjectStore:
             with suppress(FileNotFoundError):
                 if (stored := _stored(key, path.stat())) is not None:
                     yield stored
+
+    def folders(self, prefix: str, *, after: str = "") -> Iterator[str]:
+        check_folder_prefix(prefix)
+        for name in _folder_names(self._root):
+            # An empty folder holds no key.
+            if name.startswith(prefix) and (not after or f"{name}/" > f"{after}/") and any(self.list(f"{name}/")):
+                yield name
 
     def local_copy(self, key: str) -> Path:
         if self.head(key) is None:
@@ -147,6 +154,14 @@ def _walk(folder: Path, base: str, prefix: str) -> Iterator[tuple[str, Path]]:
             yield from _walk(folder / name, key, prefix)
         elif key.startswith(prefix):
             yield key, folder / name
+
+
+def _folder_names(root: Path) -> list[str]:
+    try:
+        names = [entry.name for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return []
+    return sorted((name for name in names if name != RESERVED), key=lambda name: f"{name}/".encode())
 
 
 @contextmanager

@@ -2,18 +2,26 @@
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import mcp.types as types
 
 from affidavit.entrypoints.mcp.calls import Calls
-from affidavit.errors import NotFound
+from affidavit.errors import EvidenceUnavailable, InputRefused, NotFound
+
+if TYPE_CHECKING:
+    from affidavit.nodes.library import IndexMarker, Library
 
 _NODE = r"(?P<instanceId>i-[0-9a-f]{8,17})"
 _JSON = "application/json"
-_PAGE = 500
+# Nodes on a page; each is a few requests to the store.
+_PAGE = 50
+_AT_ONCE = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +40,16 @@ _BUNDLE = _Address(
     title="Bundle of a node",
     description="The files of the node's newest bundle, and which of them were scanned.",
 )
+_OLDER = _Address(
+    template="affidavit://bundle/{instanceId}/{index_id}",
+    pattern=rf"affidavit://bundle/{_NODE}/(?P<index_id>[\w-]{{1,64}})",
+    tool="list_bundle_files",
+    title="Bundle of a node, by its index",
+    description="The files of the bundle that this index was made of, and which of them were scanned.",
+)
 ADDRESSES = (
     _BUNDLE,
+    _OLDER,
     _Address(
         template="affidavit://finding/{instanceId}/{index_id}/{finding_id}",
         pattern=rf"affidavit://finding/{_NODE}/(?P<index_id>[\w-]{{1,64}})/(?P<finding_id>F-\d{{3,}})",
@@ -65,23 +81,40 @@ def templates(calls: Calls) -> list[types.ResourceTemplate]:
     ]
 
 
-def list_bundles(calls: Calls, after: str | None) -> types.ListResourcesResult:
-    """A page of the nodes that have a bundle; `after` is the cursor, the last id of the page before."""
+def list_bundles(calls: Calls, cursor: str | None) -> types.ListResourcesResult:
+    """Every index of a page of nodes; `cursor` is the last node of the page before. Raises InputRefused."""
     if _BUNDLE.tool not in calls.tools:
         return types.ListResourcesResult(resources=[])
-    rest = [node for node in calls.services.nodes() if node > (after or "")]
-    shown = rest[:_PAGE]
+    if cursor is not None and re.fullmatch(_NODE, cursor) is None:
+        raise InputRefused(f"there is no page {cursor[:80]!a}", hint="use nextCursor of the page before")
+    library = calls.services.library()
+    nodes = list(islice(library.instances(cursor or ""), _PAGE + 1))
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = pool.map(partial(_indexes, library), nodes[:_PAGE])
     return types.ListResourcesResult(
-        resources=[_bundle(node) for node in shown], next_cursor=shown[-1] if len(rest) > _PAGE else None
+        resources=[resource for each in found for resource in each],
+        next_cursor=nodes[_PAGE - 1] if len(nodes) > _PAGE else None,
     )
 
 
-def _bundle(node: str) -> types.Resource:
+def _indexes(library: "Library", node: str) -> list[types.Resource]:
+    """The newest under the node's own address, older ones pinned. A node that has files and no index has none."""
+    try:
+        markers = library.markers(node)
+    except EvidenceUnavailable:
+        # Whoever reads the resource is told what is wrong with it.
+        return [_resource(_BUNDLE, node, f"Bundle of {node}")]
+    older = [_resource(_OLDER, node, f"Earlier index of {node}, {m.indexed_at:%F %T}Z", m) for m in markers[1:]]
+    return [_resource(_BUNDLE, node, f"Bundle of {node}"), *older] if markers else []
+
+
+def _resource(address: _Address, node: str, title: str, marker: "IndexMarker | None" = None) -> types.Resource:
+    uri = address.template.replace("{instanceId}", node)
     return types.Resource(
-        uri=_BUNDLE.template.replace("{instanceId}", node),
-        name=node,
-        title=f"Bundle of {node}",
-        description=_BUNDLE.description,
+        uri=uri.replace("{index_id}", marker.index_id) if marker is not None else uri,
+        name=f"{node}/{marker.index_id}" if marker is not None else node,
+        title=title,
+        description=address.description,
         mime_type=_JSON,
     )
 

@@ -91,7 +91,11 @@ class _Handlers:
     async def list_resources(
         self, _ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        return await anyio.to_thread.run_sync(list_bundles, self._calls, params.cursor if params is not None else None)
+        cursor = params.cursor if params is not None else None
+        try:
+            return await anyio.to_thread.run_sync(list_bundles, self._calls, cursor)
+        except AffidavitError as error:
+            raise MCPError(code=types.INVALID_PARAMS, message=f"{error}; {error.hint}") from error
 
     async def list_templates(
         self, _ctx: Context, _params: types.PaginatedRequestParams | None

@@ -43,17 +43,15 @@ class Services:
     def answer(self, tool: Tool, request: BaseModel) -> BaseModel:
         match tool.toolset:
             case Toolset.NODES:
-                return tool.function()(self.shelves().ready(), request)
+                return tool.function()(self.library(), request)
             case Toolset.COLLECTION:
                 return tool.function()(request, self._desk())
             case Toolset.LAMBDA:
                 return tool.function()(self._workloads(), request)
 
-    def nodes(self) -> list[str]:
-        """Those that have a bundle."""
-        from affidavit.nodes.membership import every_node
-
-        return every_node(self.shelves().ready().state)
+    def library(self) -> "Library":
+        """With everything in it that lies in the folder of local mode."""
+        return self.shelves().ready()
 
     def _desk(self) -> Desk:
         if self.desk is None:
