@@ -92,3 +92,14 @@ def test_the_forms_of_big_logs_are_not_read_one_by_one(monkeypatch: pytest.Monke
     monkeypatch.setattr(bulk_stamps, "stamp_of", one_by_one)
     in_bulk([WHOLE[1], WHOLE[6], *(b"Jan 15" + JOURNAL + TAGS[0] + inner for inner in (*INNER[:2], INNER[5]))])
     assert asked == []
+
+
+@pytest.mark.parametrize(
+    "line", [WHOLE[1], WHOLE[6], *(b"Jan 15" + JOURNAL + TAGS[0] + inner for inner in (b"", INNER[1], INNER[5]))]
+)
+def test_what_a_block_held_before_is_not_read_as_part_of_its_last_line(line: bytes) -> None:
+    row = np.frombuffer(line.ljust(PREFIX), dtype=np.uint8)
+    lengths = np.arange(len(line) + 1)
+    clocks, stamps = stamps_of(np.tile(row, (len(lengths), 1)), lengths)
+    alone = [stamp_of(line[:length]) for length in lengths.tolist()]
+    assert list(zip(clocks.tolist(), stamps.tolist(), strict=True)) == alone
