@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 
 from affidavit.errors import InputRefused
 from affidavit.fleet.engine import connect
+from affidavit.fleet.inquiry import Inquiry
 from affidavit.fleet.schema import TABLES
 
 # Same name, same arguments, same meaning in DuckDB and in Athena's Trino.
@@ -22,9 +23,12 @@ _NAMES: Final = frozenset(table.name for table in TABLES)
 _HINT: Final = "ask with one SELECT over findings and nodes; docs/fleet.md lists columns and functions"
 
 
-def check_sql(sql: str) -> None:
+def check(inquiry: Inquiry) -> None:
     """Raises InputRefused unless it is one SELECT over the fleet's tables with functions both engines have."""
-    tree = _parsed(sql)
+    tree = _parsed(inquiry.sql)
+    asked = sum(1 for node in _walk(tree) if node.get("class") == "PARAMETER")
+    if asked != len(inquiry.values):
+        raise InputRefused(f"the question has {asked} place(s) for {len(inquiry.values)} value(s)", hint=_HINT)
     ctes = {name for node in _walk(tree) if "cte_map" in node for name in _cte_names(node["cte_map"])}
     for node in _walk(tree):
         _check(node, ctes)

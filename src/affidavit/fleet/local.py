@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from affidavit.errors import NotFound
-from affidavit.fleet.dialect import check_sql
+from affidavit.fleet.dialect import check
 from affidavit.fleet.engine import connect
+from affidavit.fleet.inquiry import Inquiry, Scope
 from affidavit.fleet.schema import FINDINGS, NODES, PARTITIONS, PREFIX, FleetTable
 
 
@@ -20,14 +21,9 @@ class FleetAnswer:
     indexes: int | None = None
 
 
-def ask_folder(objects: Path, sql: str) -> FleetAnswer:
-    """`objects` is the root of an object store in a directory. Raises NotFound when no index was published there."""
-    check_sql(sql)
-    indexes = len(list((objects / PREFIX / NODES.name).rglob("*.parquet")))
-    if not indexes:
-        raise NotFound(
-            f"no index is published below {objects / PREFIX}", hint="ingest bundles first: affidavit fleet add"
-        )
+def ask_folder(objects: Path, inquiry: Inquiry) -> FleetAnswer:
+    """`objects` is the root of an object store in a directory. Raises NotFound when the scope holds no index."""
+    check(inquiry)
     with connect() as engine:
         for table in (FINDINGS, NODES):
             engine.execute(f"CREATE VIEW {table.name} AS {_source(objects, table)}")
@@ -35,9 +31,25 @@ def ask_folder(objects: Path, sql: str) -> FleetAnswer:
         engine.execute(
             f"SET allowed_directories = ['{_quoted(str(objects / PREFIX))}/']; SET enable_external_access = false"
         )
-        found = engine.execute(sql)
+        scope = inquiry.scope or Scope()
+        counted = scope.counted()
+        (indexes,) = engine.execute(counted.sql, counted.values).fetchone() or (0,)
+        check_coverage(indexes, scope, f"below {objects / PREFIX}")
+        found = engine.execute(inquiry.sql, inquiry.values)
         columns = tuple(str(each[0]) for each in found.description or ())
         return FleetAnswer(columns=columns, rows=found.fetchall(), indexes=indexes)
+
+
+def check_coverage(indexes: int, scope: Scope, place: str) -> None:
+    """An answer that rests on nothing would read like a healthy fleet."""
+    if indexes:
+        return
+    whose = f" of {', '.join(scope.clusters)}" if scope.clusters else ""
+    when = f" since {scope.since}" if scope.since is not None else ""
+    raise NotFound(
+        f"no index{whose} is published {place}{when}",
+        hint="check the name, or ingest bundles first: affidavit fleet add",
+    )
 
 
 def _source(objects: Path, table: FleetTable) -> str:

@@ -6,13 +6,15 @@ Each counts a node once, by its newest index. A node without an index is in none
 from dataclasses import dataclass
 from typing import Final
 
+from affidavit.fleet.inquiry import Inquiry, Scope
+
 # Named like the tables but for the word, so that a question reads as if each node had one index.
 _NEWEST: Final = """WITH ranked AS (
     SELECT n.*, row_number() OVER (PARTITION BY instance_id ORDER BY indexed_at DESC, index_id DESC) AS place
-    FROM nodes n
+    FROM nodes n{of_nodes}
 ), newest AS (SELECT * FROM ranked WHERE place = 1),
 newest_findings AS (
-    SELECT f.* FROM findings f JOIN newest n ON f.index_id = n.index_id AND f.instance_id = n.instance_id
+    SELECT f.* FROM findings f JOIN newest n ON f.index_id = n.index_id AND f.instance_id = n.instance_id{of_findings}
 )
 """
 
@@ -23,9 +25,10 @@ class Question:
     about: str
     body: str
 
-    @property
-    def sql(self) -> str:
-        return f"{_NEWEST}{self.body}"
+    def asked(self, scope: Scope | None = None) -> Inquiry:
+        scope = scope or Scope()
+        newest = _NEWEST.format(of_nodes=scope.where("n"), of_findings=scope.where("f"))
+        return Inquiry(sql=f"{newest}{self.body}", values=scope.values * 2, scope=scope)
 
 
 QUESTIONS: Final = (

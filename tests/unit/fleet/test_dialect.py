@@ -1,13 +1,17 @@
+from datetime import date
+
 import pytest
 
 from affidavit.errors import InputRefused
-from affidavit.fleet.dialect import check_sql
+from affidavit.fleet.dialect import check
+from affidavit.fleet.inquiry import Inquiry, Scope
 from affidavit.fleet.questions import QUESTIONS
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_every_named_question_uses_only_what_both_engines_have(question) -> None:
-    check_sql(question.sql)
+    check(question.asked())
+    check(question.asked(Scope(clusters=("a", "b"), since=date(2026, 1, 1))))
 
 
 @pytest.mark.parametrize(
@@ -32,9 +36,23 @@ def test_every_named_question_uses_only_what_both_engines_have(question) -> None
 )
 def test_what_is_no_question_about_the_fleet_is_refused(sql: str) -> None:
     with pytest.raises(InputRefused) as refused:
-        check_sql(sql)
+        check(Inquiry(sql=sql))
     assert refused.value.hint
 
 
 def test_a_question_of_ones_own_may_name_parts_of_itself() -> None:
-    check_sql("with bad as (select instance_id from nodes where critical > 0) select count(*) from bad")
+    check(Inquiry(sql="with bad as (select instance_id from nodes where critical > 0) select count(*) from bad"))
+
+
+@pytest.mark.parametrize(("sql", "values"), [("select * from nodes where cluster = ?", ()), ("select 1", ("prod",))])
+def test_a_value_without_a_place_and_a_place_without_a_value_are_refused(sql: str, values: tuple[str, ...]) -> None:
+    with pytest.raises(InputRefused, match="place"):
+        check(Inquiry(sql=sql, values=values))
+
+
+def test_a_value_never_becomes_part_of_the_sql() -> None:
+    hostile = "x') OR 1 = 1 --"
+    for question in QUESTIONS:
+        asked = question.asked(Scope(clusters=(hostile,)))
+        assert hostile not in asked.sql
+        assert asked.values == (hostile, hostile)

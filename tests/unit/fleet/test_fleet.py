@@ -1,6 +1,6 @@
 """The fleet's tables: what is published reads back, and a thousand nodes are asked at once."""
 
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -10,11 +10,11 @@ from affidavit.adapters.local.table import SqliteTable
 from affidavit.errors import NotFound
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.fleet.athena import table_statements
-from affidavit.fleet.engine import connect
+from affidavit.fleet.inquiry import Inquiry, Scope
 from affidavit.fleet.local import ask_folder
 from affidavit.fleet.publish import publish
 from affidavit.fleet.questions import QUESTIONS, question
-from affidavit.fleet.schema import FINDINGS, NODES, TABLES
+from affidavit.fleet.schema import NODES, TABLES
 from affidavit.investigation import analyze
 from affidavit.knowledge import load_knowledge
 from affidavit.nodes.ingest_directory import ingest_directory
@@ -41,7 +41,8 @@ def test_what_is_published_is_what_the_index_says(library: Library, tmp_path: Pa
     assert [publish(library, each.marker) for each in done.ingested] == [True, True]
     assert [publish(library, each.marker) for each in done.ingested] == [False, False], "twice does no harm"
     answer = ask_folder(
-        tmp_path / "objects", "SELECT instance_id, finding_id, full_key, start_byte, end_byte, sha256 FROM findings"
+        tmp_path / "objects",
+        Inquiry(sql="SELECT instance_id, finding_id, full_key, start_byte, end_byte, sha256 FROM findings"),
     )
     indexes = {each.marker.instance_id: library.index(each.marker) for each in done.ingested}
     expected = {
@@ -52,7 +53,7 @@ def test_what_is_published_is_what_the_index_says(library: Library, tmp_path: Pa
     assert {tuple(row) for row in answer.rows} == expected
     assert expected
     # A node on which nothing was found is there all the same, with how much of it was read.
-    nodes = ask_folder(tmp_path / "objects", "SELECT instance_id, cluster, total_files FROM nodes")
+    nodes = ask_folder(tmp_path / "objects", Inquiry(sql="SELECT instance_id, cluster, total_files FROM nodes"))
     assert {(row[0], row[1], row[2]) for row in nodes.rows} == {
         (instance, "prod", index.coverage.total_files) for instance, index in indexes.items()
     }
@@ -64,59 +65,43 @@ def _span(finding) -> tuple[int, int]:
 
 def test_no_index_is_said_and_not_shown_as_health(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no index"):
-        ask_folder(tmp_path, QUESTIONS[0].sql)
-
-
-@pytest.fixture(scope="module")
-def thousand(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file a node, as the indexer leaves them. Node n shows fault n % 7; every ninth was read in part."""
-    root = tmp_path_factory.mktemp("fleet")
-    node = "printf('i-%017d', n) AS instance_id, printf('x%d', n) AS index_id"
-    cluster = "CASE WHEN n % 4 = 0 THEN 'test' ELSE 'prod' END AS cluster, '2026-01-15' AS dt"
-    when = "TIMESTAMP '2026-01-15 10:00:00'"
-    rows = {
-        FINDINGS: f"SELECT {node}, {when} AS indexed_at, printf('F-%03d', k) AS finding_id, 'r' AS rule, "
-        f"CASE WHEN k = 0 THEN 'critical' ELSE 'low' END AS severity, "
-        f"CASE WHEN k = 0 THEN printf('fault %d', n % 7) ELSE printf('noise %d', k) END AS pattern, "
-        f"'kernel' AS component, 'oom' AS signal, 3::BIGINT AS occurrences, {when} AS first_seen, "
-        f"{when} AS last_seen, 'f' AS source_file, "
-        f"'k' AS full_key, 1::BIGINT AS line, 0::BIGINT AS start_byte, 9::BIGINT AS end_byte, 's' AS sha256, {cluster} "
-        "FROM range(1000) a(n), range(20) b(k)",
-        NODES: f"SELECT {node}, 'b' AS bundle_id, {when} AS indexed_at, {when} AS collected_at, '1' AS rules_version, "
-        "10::BIGINT AS files_scanned, 10::BIGINT AS total_files, CASE WHEN n % 9 = 0 THEN 80.0 ELSE 100.0 END::DOUBLE "
-        "AS coverage_pct, 0::BIGINT AS gaps, 1::BIGINT AS critical, 0::BIGINT AS high, 0::BIGINT AS medium, "
-        f"19::BIGINT AS low, 0::BIGINT AS info, {cluster} FROM range(1000) a(n)",
-    }
-    with connect() as engine:
-        for table, select in rows.items():
-            out = root / "made" / table.name
-            out.parent.mkdir(exist_ok=True)
-            engine.execute(
-                f"COPY (SELECT *, instance_id AS node FROM ({select})) TO '{out}' "
-                "(FORMAT parquet, PARTITION_BY (cluster, dt, node))"
-            )
-            for file in out.glob("*/*/*/*.parquet"):
-                target = root / table.prefix / file.parents[2].name / file.parents[1].name
-                target.mkdir(parents=True, exist_ok=True)
-                file.rename(target / f"{file.parent.name.partition('=')[2]}.parquet")
-    return root
+        ask_folder(tmp_path, QUESTIONS[0].asked())
 
 
 def test_a_thousand_nodes_are_asked_at_once(thousand: Path) -> None:
     common = question("common-faults")
     assert common is not None
-    answer = ask_folder(thousand, common.sql)
+    answer = ask_folder(thousand, common.asked())
     assert answer.indexes == 1000
     counted = {(row[0], row[1]): row[3] for row in answer.rows}
     assert sum(counted.values()) == 1000
     assert counted["prod", "fault 0"] == sum(1 for n in range(1000) if n % 7 == 0 and n % 4 != 0)
-    unread = ask_folder(thousand, "SELECT count(*) FROM nodes WHERE coverage_pct < 100")
+    unread = ask_folder(thousand, Inquiry(sql="SELECT count(*) FROM nodes WHERE coverage_pct < 100"))
     assert unread.rows[0][0] == 112
+
+
+def test_only_the_named_clusters_are_asked_and_counted(thousand: Path) -> None:
+    counted = question("clusters")
+    assert counted is not None
+    answer = ask_folder(thousand, counted.asked(Scope(clusters=("test",))))
+    assert (answer.indexes, [row[:2] for row in answer.rows]) == (250, [("test", 250)])
+    both = ask_folder(thousand, counted.asked(Scope(clusters=("test", "prod"), since=date(2026, 1, 15))))
+    assert (both.indexes, {row[:2] for row in both.rows}) == (1000, {("test", 250), ("prod", 750)})
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [Scope(clusters=("porduction",)), Scope(since=date(2026, 1, 16)), Scope(clusters=("x') OR 1 = 1 --",))],
+    ids=["misspelt", "too late", "hostile"],
+)
+def test_a_scope_without_an_index_is_said_and_not_shown_as_health(scope: Scope, thousand: Path) -> None:
+    with pytest.raises(NotFound, match="no index"):
+        ask_folder(thousand, QUESTIONS[0].asked(scope))
 
 
 @pytest.mark.parametrize("each", QUESTIONS, ids=lambda each: each.name)
 def test_every_named_question_has_an_answer_over_a_thousand_nodes(each, thousand: Path) -> None:
-    assert ask_folder(thousand, each.sql).rows
+    assert ask_folder(thousand, each.asked()).rows
 
 
 def test_only_the_newest_index_of_a_node_counts(tmp_path: Path) -> None:
@@ -130,7 +115,7 @@ def test_only_the_newest_index_of_a_node_counts(tmp_path: Path) -> None:
         (folder / "x.parquet").write_bytes(parquet_of(NODES, [row]))
     worst = question("worst-nodes")
     assert worst is not None
-    answer = ask_folder(tmp_path, worst.sql)
+    answer = ask_folder(tmp_path, worst.asked())
     assert [row[answer.columns.index("critical")] for row in answer.rows] == [0]
 
 

@@ -1,6 +1,8 @@
 """`affidavit fleet`: questions over many nodes at once. Heavy modules are imported on use."""
 
 import json
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +12,7 @@ from affidavit.entrypoints.cli.exits import EXIT_CODES
 from affidavit.errors import InputRefused
 
 if TYPE_CHECKING:
+    from affidavit.fleet.inquiry import Inquiry
     from affidavit.fleet.local import FleetAnswer
 
 app = typer.Typer(
@@ -48,17 +51,23 @@ def add(
 def ask(
     question: Annotated[str | None, typer.Argument(help="Name of a question; `fleet questions` lists them.")] = None,
     sql: Annotated[str | None, typer.Option(help="A SELECT of your own over findings and nodes.")] = None,
+    cluster: Annotated[
+        list[str] | None, typer.Option(help="Only this cluster; may be repeated. Athena needs one.")
+    ] = None,
+    since: Annotated[
+        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Only indexes made on this day or later.")
+    ] = None,
     workgroup: Annotated[
         str, typer.Option(envvar="ATHENA_WORKGROUP", help="Ask Athena in this workgroup, not this machine.")
     ] = "",
     database: Annotated[str, typer.Option(envvar="ATHENA_DATABASE", help="Athena's database.")] = "affidavit",
 ) -> None:
     """Ask a question; one JSON object a row. How many indexes it rests on goes to standard error."""
-    answer = _asked(_sql(question, sql), workgroup, database)
+    answer = _asked(_inquiry(question, sql, cluster or [], since), workgroup, database)
     for row in answer.rows:
         typer.echo(json.dumps(dict(zip(answer.columns, row, strict=True)), default=str))
-    if answer.indexes is not None:
-        typer.echo(f"{answer.indexes} index(es) asked; a node without one is in no answer", err=True)
+    counted = f"{answer.indexes} index(es) asked" if answer.indexes is not None else "nobody counted the indexes"
+    typer.echo(f"{counted}; a node without one is in no answer", err=True)
 
 
 @app.command(epilog=EXIT_CODES)
@@ -80,22 +89,25 @@ def tables(
     typer.echo(";\n\n".join(table_statements(bucket)) + ";")
 
 
-def _sql(name: str | None, sql: str | None) -> str:
+def _inquiry(name: str | None, sql: str | None, clusters: Sequence[str], since: datetime | None) -> "Inquiry":
+    from affidavit.fleet.inquiry import Inquiry, Scope
     from affidavit.fleet.questions import QUESTIONS, question
 
     if (name is None) == (sql is None):
         raise InputRefused("ask one thing", hint="give the name of a question, or --sql")
     if sql is not None:
-        return sql
+        if clusters or since is not None:
+            raise InputRefused("--cluster and --since are for named questions", hint="say it in a WHERE of your SQL")
+        return Inquiry(sql=sql)
     found = question(name or "")
     if found is None:
         raise InputRefused(
             f"there is no question {name!a}", hint=f"there are {', '.join(each.name for each in QUESTIONS)}"
         )
-    return found.sql
+    return found.asked(Scope(clusters=tuple(clusters), since=since.date() if since is not None else None))
 
 
-def _asked(sql: str, workgroup: str, database: str) -> "FleetAnswer":
+def _asked(inquiry: "Inquiry", workgroup: str, database: str) -> "FleetAnswer":
     from affidavit.settings import Settings
 
     settings = Settings.from_environment()
@@ -103,8 +115,8 @@ def _asked(sql: str, workgroup: str, database: str) -> "FleetAnswer":
         from affidavit.adapters.aws.athena import AthenaFleet
         from affidavit.adapters.aws.clients import AwsClients
 
-        return AthenaFleet(AwsClients(settings.region), workgroup=workgroup, database=database).ask(sql)
+        return AthenaFleet(AwsClients(settings.region), workgroup=workgroup, database=database).ask(inquiry)
     from affidavit.bootstrap import OBJECTS
     from affidavit.fleet.local import ask_folder
 
-    return ask_folder(settings.data_dir / OBJECTS, sql)
+    return ask_folder(settings.data_dir / OBJECTS, inquiry)

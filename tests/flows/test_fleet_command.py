@@ -1,0 +1,53 @@
+"""`affidavit fleet ask` as a person types it: on this machine, and in Athena."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from tests.support.athena import Athena, serving
+from tests.support.command import affidavit
+
+from affidavit.bootstrap import OBJECTS
+from affidavit.fleet.parquet import parquet_of
+from affidavit.fleet.schema import NODES
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    for cluster, critical in (("prod", 3), ("test", 0)):
+        moment = datetime(2026, 1, 15, 10)
+        row = (f"i-{cluster}", "x", "b", moment, moment, "1", 1, 1, 100.0, 0, critical, 0, 0, 0, 0)
+        folder = tmp_path / OBJECTS / NODES.prefix / f"cluster={cluster}" / "dt=2026-01-15"
+        folder.mkdir(parents=True)
+        (folder / "x.parquet").write_bytes(parquet_of(NODES, [row]))
+    return tmp_path
+
+
+def test_a_cluster_is_asked_on_this_machine_and_in_athena_with_the_same_answer(data: Path) -> None:
+    question = ("fleet", "ask", "worst-nodes", "--cluster", "prod", "--since", "2026-01-01")
+    here = affidavit(*question, env={"AFFIDAVIT_DATA": str(data)})
+    assert here.returncode == 0, here.stderr
+    (row,) = [json.loads(line) for line in here.stdout.splitlines()]
+    assert (row["instance_id"], row["critical"]) == ("i-prod", 3)
+    assert "1 index(es) asked" in here.stderr
+    with serving(Athena(folder=data / OBJECTS)) as url:
+        aws = {"AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+        there = affidavit(*question, "--workgroup", "people", env=aws)
+    assert (there.stdout, there.stderr) == (here.stdout, here.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("worst-nodes", "--cluster", "porduction"), "no index of porduction"),
+        (("--sql", "SELECT 1", "--cluster", "prod"), "named questions"),
+        (("worst-nodes", "--workgroup", "people"), "--cluster NAME"),
+        ((), "ask one thing"),
+    ],
+)
+def test_a_question_that_would_mislead_is_refused(arguments: tuple[str, ...], said: str, data: Path) -> None:
+    done = affidavit("fleet", "ask", *arguments, env={"AFFIDAVIT_DATA": str(data)})
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stdout == ""
