@@ -46,6 +46,7 @@ PROMISED = {
     "storage.inodes-exhausted": "high",
     "storage.inodes-nearly-exhausted": "medium",
     "storage.mounted-read-only": "critical",
+    "storage.volume-read-only": "high",
     "storage.xfs-free-space-fragmented": "medium",
     "sysctls.bridge-traffic-unfiltered": "low",
     "sysctls.conntrack-filling": "low",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from affidavit.checks.compute.numbers import decimal, whole
 from affidavit.checks.found import Found, NotComputable, Shown
@@ -54,10 +55,12 @@ def use(
 
 
 def read_only(documents: Sequence[Document], *, places: tuple[str, ...]) -> Iterator[Found]:
+    """A `*` in a place stands for anything, slashes too."""
     for document in documents:
         for mount in _mounts(document):
             is_image = mount.device.startswith((_VERITY, *_IMAGE_DEVICES)) or mount.kind in _IMAGE_TYPES
-            if mount.place in places and "ro" in mount.options and mount.device.startswith("/dev/") and not is_image:
+            is_meant = any(fnmatchcase(mount.place, place) for place in places)
+            if is_meant and "ro" in mount.options and mount.device.startswith("/dev/") and not is_image:
                 yield Shown(document.path, mount.line, f"{mount.device} is mounted read-only on {mount.place}")
 
 
