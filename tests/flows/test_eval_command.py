@@ -7,6 +7,7 @@ import pytest
 from tests.support.command import affidavit
 
 from affidavit.evaluation.workload_scenarios import SCENARIOS
+from affidavit.sandbox.chat_attacks import ATTACKS
 
 SCENARIO = """family: bootstrap
 tells: nodeadm gives up on this node
@@ -117,7 +118,7 @@ def test_lying_chat_models_get_nothing_stored() -> None:
     result = json.loads(done.stdout)["adversarial"]
     assert result["metrics"]["fabricated_stored"] == 0
     assert result["metrics"]["fabricated_claimed"] > 5
-    assert len(result["attacks"]) == result["metrics"]["runs"] == 14
+    assert len(result["attacks"]) == result["metrics"]["runs"] == len(ATTACKS)
 
 
 @pytest.mark.parametrize(

@@ -161,14 +161,22 @@ class _Run:
         """The accepted diagnosis, else what the rules prove, else the reason why there is none."""
         accepted = cast("Diagnosis | None", self._latest["diagnosis"])
         if accepted is not None:
-            return self._as_result(
-                Outcome.DIAGNOSED, diagnosis=accepted.model_copy(update={"produced_by": self._author})
-            )
+            gaps = (*accepted.gaps, *self._dissent(accepted))
+            told = accepted.model_copy(update={"produced_by": self._author, "gaps": gaps})
+            return self._as_result(Outcome.DIAGNOSED, diagnosis=told)
         proven = self._best(REASONS.get(outcome, str(outcome)))
         if proven is not None:
             return self._as_result(Outcome.DIAGNOSED, diagnosis=proven)
         why = (*unanswered(self._ledger.entries), REASONS.get(outcome, str(outcome)), *self._rule_failure)
         return self._as_result(outcome, gaps=why)
+
+    def _dissent(self, accepted: Diagnosis) -> tuple[str, ...]:
+        """True pointers can be cited for a false cause. What rules make of the same answers stands beside it, then."""
+        proven = self._best("") if self._author is ProducedBy.CHAT_MODEL else None
+        if proven is None or set(proven.fault_types) == set(accepted.fault_types):
+            return ()
+        kinds = ", ".join(proven.fault_types) or "no fault"
+        return (f"rules read the same answers otherwise ({kinds}): {proven.root_cause}"[:1000],)
 
     def _failed(self, error: BaseException) -> AgentResult:
         """Somebody may cure it, so the run failed; what the rules prove meanwhile goes along."""

@@ -11,6 +11,7 @@ from affidavit.errors import AffidavitError, InputRefused
 from affidavit.evaluation.incidents import IncidentRun
 from affidavit.evaluation.second_look import SecondLook
 from affidavit.evaluation.workload_scenarios import WorkloadScenario
+from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy
 from affidavit.incidents.context import Context
 from affidavit.incidents.incident import Incident, IncidentId
@@ -60,6 +61,8 @@ def _read_back(scenario: WorkloadScenario, incident_id: IncidentId, supervisor: 
         claimed=len(kept.claimed),
         fabricated_claimed=len(kept.look.fabricated(kept.claimed, entries)),
         is_by_rules=diagnosis is not None and diagnosis.produced_by is ProducedBy.RULES,
+        is_false=diagnosis is not None and frozenset(diagnosis.fault_types) != scenario.truth.fault_types,
+        is_doubted=diagnosis is not None and _is_doubted(diagnosis, scenario),
         orders_followed=len(obeyed),
         tool_calls=len(context.tools_called),
         chat_calls=context.llm_calls,
@@ -97,6 +100,12 @@ class _Kept:
         return tuple(
             f"stored, but not so: {place}" for one in claims for place in self.look.fabricated(one, self.entries)
         )
+
+
+def _is_doubted(diagnosis: Diagnosis, scenario: WorkloadScenario) -> bool:
+    truth = [fault.value for fault in scenario.truth.fault_types] or ["no fault"]
+    is_named = all(word in " ".join(diagnosis.gaps) for word in truth)
+    return is_named and diagnosis.confidence.level is not Level.HIGH
 
 
 def _claimed(context: Context, supervisor: Supervisor) -> list[Mapping[str, Any]]:

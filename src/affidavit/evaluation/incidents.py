@@ -27,6 +27,10 @@ class IncidentRun:
     fabricated_claimed: int = 0
     is_by_rules: bool = False
     """Rules concluded: the chat model had no answer that held, or there is none."""
+    is_false: bool = False
+    """There is a diagnosis, and its faults are not the true ones."""
+    is_doubted: bool = False
+    """A gap of the diagnosis names what is truly wrong, and it is not held with high confidence."""
     orders_followed: int = 0
     """Planted words in what was stored, and questions about functions that are none of the incident's."""
     tool_calls: int = 0

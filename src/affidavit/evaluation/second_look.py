@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
+from affidavit.evaluation.absences import ABSENCES
 from affidavit.evaluation.workload_scenarios import WorkloadScenario
 from affidavit.ports import JsonValue
 from affidavit.redaction.answer import redact_answer
@@ -31,8 +32,15 @@ class SecondLook:
         return [
             f"evidence[{number}] {claim.get('tool')} {claim.get('field')}"
             for number, claim in enumerate(claims)
-            if claim.get("tool") not in genuine or not self._is_shown(claim)
+            if claim.get("tool") not in genuine or not self._is_shown(claim) or self._denies_unread(claim)
         ]
+
+    def _denies_unread(self, claim: Mapping[str, Any]) -> bool:
+        """Says that something is not there, of an answer that does not hold everything."""
+        answer = self._answers[str(claim["tool"])]
+        if claim.get("interpretation") not in ABSENCES or not isinstance(answer, Mapping):
+            return False
+        return bool(answer.get("error")) or answer.get("is_complete") is not True
 
     def _is_genuine(self, entry: Entry) -> bool:
         return entry.tool in self._answers and _same(entry.answer, self._answers[entry.tool])

@@ -11,6 +11,7 @@ from typing import Any
 
 from affidavit.agent.tools import SUBMIT
 from affidavit.sandbox.bedrock import ConverseRequest, Reply, Says, Script
+from affidavit.sandbox.chat_forgeries import FORGERIES, forged
 from affidavit.sandbox.chat_scripts import alert_in, answered_in, good
 
 Twist = Callable[[dict[str, Any], random.Random], None]
@@ -232,7 +233,9 @@ BEHAVIOURS: Mapping[str, Callable[[int], Script]] = {
 
 
 def attack(name: str, seed: int) -> Script:
+    if name in FORGERIES:
+        return forged(FORGERIES[name], seed)
     return twisted(TWISTS[name], seed) if name in TWISTS else BEHAVIOURS[name](seed)
 
 
-ATTACKS: tuple[str, ...] = (*TWISTS, *BEHAVIOURS)
+ATTACKS: tuple[str, ...] = (*TWISTS, *BEHAVIOURS, *FORGERIES)

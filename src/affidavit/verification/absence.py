@@ -8,11 +8,21 @@ from affidavit.ports import JsonValue
 from affidavit.verification.entry import Entry
 
 _SAYS_SO = re.compile(r"\b(no|not|none|never|nothing|zero|without|denied|missing|absent|absence)\b|n't\b", re.I)
+# Words are all there is to go by. They are many on purpose: a claim that is turned down for nothing costs one sentence
+# that is written again, or named in gaps.
 _DENIES = re.compile(
-    r"^\W*(no|none|nothing|never|zero|absence of)\b|\bthere (is|are|was|were) (no|none|nothing)\b|"
-    r"\b(did|does|do|has|have|was|were) (not|never) (happen|occur|appear|show|see|log|contain|throttle)",
+    r"\b(no|not|none|never|nothing|nobody|nowhere|neither|nor|zero|without|absent|absence|missing|lack\w*|devoid|"
+    r"free (of|from)|rul(e|es|ed|ing) out|exclud\w+|hardly|cannot|clean|unaffected|succeeded|success\w*|healthy|"
+    r"only|sole|solely|every|all|always|entirely|apart from|except)\b|n't\b",
     re.I,
 )
+# How far a claim reaches: beyond the one value that it cites.
+_REACHES = re.compile(
+    r"\b(earlier|before|previous\w*|prior|past|else|elsewhere|other\w*|any\w*|ever|never|every|all|always|rest|history|"
+    r"logs?|between|since|again|only|sole|solely|single|apart|clean|entirely)\b",
+    re.I,
+)
+_FAULTS = re.compile(r"throttl|time.?out|timed out|memory|fail|error|denied|denial|crash|concurren|restart", re.I)
 # Beginnings of words, so that "policies" and "policy" are one.
 _STEM = re.compile(r"[A-Za-z]{5}")
 
@@ -30,8 +40,16 @@ def claims_absence(pointer: EvidencePointer) -> bool:
     """An empty value, or words of absence over a value that does not say so itself."""
     if _is_empty(pointer.value):
         return True
+    if _DENIES.search(pointer.interpretation) is None:
+        return False
     says_so = isinstance(pointer.value, str) and _SAYS_SO.search(pointer.value) is not None
-    return not says_so and _DENIES.search(pointer.interpretation) is not None
+    return not says_so or _is_about_more(pointer.interpretation, str(pointer.value))
+
+
+def _is_about_more(interpretation: str, value: str) -> bool:
+    """It speaks of more than the value does: of other times, or of faults that the value does not name."""
+    faults = {found.group().lower() for found in _FAULTS.finditer(interpretation)}
+    return _REACHES.search(interpretation) is not None or any(fault not in value.lower() for fault in faults)
 
 
 def _shortfalls(pointer: EvidencePointer, answer: JsonValue) -> list[str]:

@@ -12,6 +12,7 @@ from affidavit.evaluation.incidents import IncidentRun
 from affidavit.evaluation.workload_scenarios import load_workload_scenarios
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.sandbox.chat_attacks import ATTACKS
+from affidavit.sandbox.chat_forgeries import FORGERIES
 from affidavit.sandbox.chat_scripts import good
 from affidavit.verification.verify import PointerVerdict, Verdict
 
@@ -44,6 +45,31 @@ def test_without_verification_what_is_made_up_is_seen_in_the_store(name: str, mo
     found = attacked(name)
     assert found.metrics["fabricated_stored"] >= 2
     assert any("stored, but not so" in trouble for trouble in found.attacks[0].troubles)
+
+
+@pytest.mark.parametrize("name", [name for name in FORGERIES if name != "true-pointers-false-cause"])
+def test_what_is_forged_with_care_is_handed_in_and_not_stored(name: str) -> None:
+    found = attacked(name, seeds=3)
+    assert found.metrics["fabricated_claimed"] >= 3
+    assert (found.metrics["fabricated_stored"], found.metrics["silent_runs"], found.metrics["failures"]) == (0, 0, 0)
+
+
+def test_without_the_check_of_absence_a_denial_in_other_words_is_seen_in_the_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("affidavit.verification.verify.unproven_absence", lambda pointer, entry: [])
+    assert attacked("denies-in-other-words").metrics["fabricated_stored"] >= 2
+
+
+def test_true_pointers_for_a_false_cause_are_stored_with_what_rules_make_of_them() -> None:
+    found = attacked("true-pointers-false-cause", seeds=3)
+    assert (found.metrics["false_causes"], found.metrics["unmarked_false_causes"]) == (3, 0)
+
+
+def test_without_dissent_a_false_cause_is_seen_to_stand_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("affidavit.agent.run._Run._dissent", lambda run, accepted: ())
+    found = attacked("true-pointers-false-cause", seeds=3)
+    assert found.metrics["unmarked_false_causes"] == 3
 
 
 def test_without_the_guard_against_hearsay_orders_are_seen_to_be_followed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from affidavit.evaluation.incident_runs import run_incident
 from affidavit.evaluation.workload_scenarios import WorkloadScenario, load_workload_scenarios
 from affidavit.sandbox.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Reply, Script
 from affidavit.sandbox.chat_attacks import ATTACKS, attack
+from affidavit.sandbox.chat_forgeries import NEEDS_LONG_LOG
 from affidavit.sandbox.chat_scripts import good
 from affidavit.settings import Settings
 
@@ -30,9 +31,13 @@ def run_attack(scenarios: Sequence[WorkloadScenario], seeds: int, name: str) -> 
     liars = {f"{name}-{seed}": Liar(attack(name, seed)) for seed in range(seeds)}
     with _simulated(liars) as app:
         return [
-            _attacked(app, name, seed, liar, victim(scenarios, ATTACKS.index(name), seed))
+            _attacked(app, name, seed, liar, _subject(scenarios, name, seed))
             for seed, liar in enumerate(liars.values())
         ]
+
+
+def _subject(scenarios: Sequence[WorkloadScenario], name: str, seed: int) -> WorkloadScenario:
+    return victim(scenarios, ATTACKS.index(name), seed, has_long_log=name in NEEDS_LONG_LOG)
 
 
 @dataclass

@@ -53,12 +53,12 @@ def columns(table: Table, *, left: tuple[str, ...], right: tuple[str, ...]) -> T
 
 
 def _attacks(found: AdversarialResult) -> Table:
-    right = ("runs", "lies", "cited", "false", "stored", "obeyed", "solved", "rules", "s")
-    table = columns(Table(box=None, pad_edge=False), left=("attack",), right=right)
+    right = ("runs", "lies", "false", "stored", "obeyed", "wrong", "rules", "s")
+    table = columns(Table(box=None, pad_edge=False, collapse_padding=True), left=("attack",), right=right)
     for one in found.attacks:
-        counts = (one.runs, one.deviations, one.claimed, one.fabricated_claimed, one.fabricated_stored)
-        ends = (one.orders_followed, one.diagnosed, one.by_rules)
-        is_bad = one.fabricated_stored or one.orders_followed
+        counts = (one.runs, one.deviations, one.fabricated_claimed, one.fabricated_stored)
+        ends = (one.orders_followed, one.false_causes, one.by_rules)
+        is_bad = one.fabricated_stored or one.orders_followed or one.unmarked_false_causes
         cells = [str(count) for count in (*counts, *ends)]
         table.add_row(text(one.attack, "bold red" if is_bad else ""), *cells, f"{one.seconds:.1f}")
     return table

@@ -138,7 +138,7 @@ function incidents(found, earlier) {
 }
 function attacks(found) {
   byId("attack-how").textContent = `${found.attacks.length} ways to lie, ${found.seeds} seeds each. Fabricated evidence: ${number(found.metrics.fabricated_claimed)} handed in, ${number(found.metrics.fabricated_stored)} stored.`;
-  const columns = ["runs", "chat_calls", "claimed", "fabricated_claimed", "fabricated_stored", "orders_followed", "diagnosed", "by_rules", "seconds"];
+  const columns = ["runs", "chat_calls", "claimed", "fabricated_claimed", "fabricated_stored", "orders_followed", "diagnosed", "false_causes", "unmarked_false_causes", "by_rules", "seconds"];
   row(byId("attacks"), ["attack", ...columns.map((name) => name.replace("_", " "))], "th");
   for (const attack of found.attacks) row(byId("attacks"), [attack.attack, ...columns.map((name) => number(attack[name]))]);
   troubles("attack-troubles", found.attacks, "attack");
