@@ -19,6 +19,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from affidavit.sandbox.laptop import Sandbox
 from benchmarks.cases import Result
 
 _ALERT = """
@@ -40,9 +41,9 @@ app, supervisor = on_incident.application()
 (incident,) = notices_of(event, now=app.clock.now())
 supervisor.states.take(incident, None, deadline=app.clock.now() + timedelta(hours=1))
 """
-_DUPLICATE = f"""{_ALERT}
-assert "already handled" in on_incident.handler(event, Context())["body"]
-"""
+_ANSWER = 'assert "already handled" in on_incident.handler(event, Context())["body"]\n'
+_DUPLICATE = f"{_ALERT}\n{_ANSWER}"
+_BEGIN_HERE = "begun = time.process_time()\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +55,8 @@ class Start:
     program: str
     target: float = float("inf")
     before: str = ""
+    is_in_aws: bool = False
+    """With DynamoDB and S3, as the sandbox has them, instead of local stores."""
 
 
 STARTS = (
@@ -73,32 +76,50 @@ STARTS = (
         name="duplicate alert, import and answer", package="supervisor", program=_DUPLICATE, target=0.3, before=_TAKEN
     ),
     Start(
-        name="the same, with boto3 and a client of DynamoDB",
+        name="duplicate alert, answer after the import",
         package="supervisor",
-        program=f"{_DUPLICATE}\nfrom affidavit.adapters.aws.clients import AwsClients\n"
-        "AwsClients('ca-central-1').client('dynamodb')",
+        program=f"{_ALERT}\n{_BEGIN_HERE}{_ANSWER}",
+        target=0.05,
         before=_TAKEN,
+    ),
+    Start(
+        name="duplicate alert on DynamoDB, import and answer",
+        package="supervisor",
+        program=_DUPLICATE,
+        target=0.3,
+        before=_TAKEN,
+        is_in_aws=True,
+    ),
+    Start(
+        name="duplicate alert on DynamoDB, the next one",
+        package="supervisor",
+        program=f"{_DUPLICATE}{_BEGIN_HERE}{_ANSWER}",
+        target=0.05,
+        before=_TAKEN,
+        is_in_aws=True,
     ),
     Start(name="MCP server, import", package="mcp", program="import affidavit.entrypoints.lambdas.mcp_http"),
 )
 
 
-def measure(start: Start, rounds: int, content: Path | None) -> Result:
+def measure(start: Start, rounds: int, content: Path | None, aws: dict[str, str]) -> Result:
     with tempfile.TemporaryDirectory() as data:
+        settings = {"AFFIDAVIT_DATA": data, "CHAT_PROVIDER": "offline"} | (
+            aws if start.is_in_aws else {"LOGS_BUCKET": ""}
+        )
         if start.before:
-            _run(start.before, content, Path(data))
-        _run(start.program, content, Path(data))
-        seconds = [_run(start.program, content, Path(data)) for _ in range(rounds)]
+            _run(start.before, content, settings)
+        _run(start.program, content, settings)
+        seconds = [_run(start.program, content, settings) for _ in range(rounds)]
     return Result(name=start.name, value=statistics.median(seconds), target=start.target, better="lower", unit="s")
 
 
-def _run(program: str, content: Path | None, data: Path) -> float:
+def _run(program: str, content: Path | None, settings: dict[str, str]) -> float:
     place = f"import sys; sys.path.insert(0, {str(content)!r})\n" if content is not None else ""
     timed = f"{place}import time; begun = time.process_time()\n{program}\nprint(time.process_time() - begun)"
     alone = ["-I", "-S"] if content is not None else []
-    environment = {**os.environ, "AFFIDAVIT_DATA": str(data), "LOGS_BUCKET": "", "CHAT_PROVIDER": "offline"}
     command = [sys.executable, *alone, "-c", timed]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, check=True)
     return float(done.stdout.splitlines()[-1])
 
 
@@ -109,7 +130,9 @@ def main() -> int:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         contents = _unpacked(asked.packages, Path(folder)) if asked.packages is not None else {}
-        results = [measure(start, asked.rounds, contents.get(start.package)) for start in STARTS]
+        with Sandbox(Path(folder) / "sandbox") as sandbox:
+            aws = sandbox.environment
+            results = [measure(start, asked.rounds, contents.get(start.package), aws) for start in STARTS]
     for each in results:
         aim = "" if each.target == float("inf") else f"≤ {each.target:g} s {'ok' if each.is_reached else 'MISS'}"
         print(f"{each.name:52}{each.value:8.3f} s  {aim}")

@@ -5,8 +5,6 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from affidavit.adapters.local.objects import DirectoryObjectStore
-from affidavit.adapters.local.table import SqliteTable
 from affidavit.ports import Clock, NodeCollector, NodeDirectory, Notifier, ObjectStore, SystemClock, Table
 from affidavit.settings import Settings
 
@@ -34,6 +32,10 @@ def build_app(settings: Settings) -> App:
 
 
 def _local_app(settings: Settings) -> App:
+    # Each side loads its own adapters alone: an alert in AWS must not wait for SQLite.
+    from affidavit.adapters.local.objects import DirectoryObjectStore
+    from affidavit.adapters.local.table import SqliteTable
+
     clock, file = SystemClock(), settings.data_dir / STATE
     return App(
         settings=settings,

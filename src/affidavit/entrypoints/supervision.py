@@ -1,6 +1,5 @@
 """Settings → a supervisor. What investigates is imported when an incident really runs, never for a duplicate."""
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,10 +9,8 @@ from typing import TYPE_CHECKING
 
 from affidavit.bootstrap import App
 from affidavit.errors import EvidenceUnavailable, InputRefused, UpstreamFailed
-from affidavit.evidence.finding import ByteRange, Evidence
 from affidavit.incidents.breaker import Breaker
 from affidavit.incidents.context import IncidentContexts
-from affidavit.incidents.degraded import Degraded
 from affidavit.incidents.diagnostician import Diagnostician
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.records import Records
@@ -25,6 +22,8 @@ from affidavit.settings import Settings
 
 if TYPE_CHECKING:
     from affidavit.agent.toolbox import Toolbox
+    from affidavit.evidence.finding import ByteRange, Evidence
+    from affidavit.incidents.degraded import Degraded
     from affidavit.nodes.stored_lines import StoredLines
 
 
@@ -65,8 +64,9 @@ class _Investigation:
             return UnableDiagnostician(error=classify_error(error))
         return ChatDiagnostician(chat=chat, toolbox=self._toolbox, source=NodeLines(self._app.objects))
 
-    def degraded(self, incident: Incident) -> Degraded:
+    def degraded(self, incident: Incident) -> "Degraded":
         from affidavit.agent.rules import best_so_far
+        from affidavit.incidents.degraded import Degraded
 
         return Degraded(tools=_Asked(self._toolbox, incident), conclude=lambda _, entries: best_so_far(entries))
 
@@ -111,6 +111,8 @@ class _Asked:
         self._toolbox, self._incident = toolbox, incident
 
     def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> JsonValue:
+        import asyncio
+
         text = asyncio.run(self._ask(tool, arguments))
         try:
             return json.loads(text)
@@ -129,13 +131,13 @@ class NodeLines:
         self._objects = objects
         self._instances: dict[str, StoredLines] = {}
 
-    def read(self, evidence: Evidence, span: ByteRange) -> bytes:
+    def read(self, evidence: "Evidence", span: "ByteRange") -> bytes:
         return self._of(evidence).read(evidence, span)
 
-    def newlines_before(self, evidence: Evidence, offset: int) -> int:
+    def newlines_before(self, evidence: "Evidence", offset: int) -> int:
         return self._of(evidence).newlines_before(evidence, offset)
 
-    def _of(self, evidence: Evidence) -> "StoredLines":
+    def _of(self, evidence: "Evidence") -> "StoredLines":
         from affidavit.nodes.stored_lines import LineIndexes, StoredLines
 
         folder = evidence.full_key.partition("/")[0]

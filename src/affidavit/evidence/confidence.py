@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from affidavit.evidence.coverage import Coverage
-from affidavit.evidence.finding import Finding
+if TYPE_CHECKING:
+    # A diagnosis has a confidence, and neither findings nor files: whoever needs only that loads only that.
+    from affidavit.evidence.coverage import Coverage
+    from affidavit.evidence.finding import Finding
 
 WELL_COVERED = 90.0
 PARTLY_COVERED = 70.0
@@ -24,7 +27,7 @@ class Confidence:
     gaps: tuple[str, ...]
 
 
-def confidence(coverage: Coverage, findings: Sequence[Finding], gaps: Sequence[str] = ()) -> Confidence:
+def confidence(coverage: "Coverage", findings: "Sequence[Finding]", gaps: Sequence[str] = ()) -> Confidence:
     """`gaps` are what the caller could not see; unconfirmed criticals and thin coverage are added here.
 
     Thin coverage already decides the starting level; any other gap lowers it by one.
@@ -49,7 +52,7 @@ def _starting_level(coverage_pct: float, findings: int) -> Level:
     return Level.LOW
 
 
-def _unconfirmed(findings: Sequence[Finding]) -> list[str]:
+def _unconfirmed(findings: "Sequence[Finding]") -> list[str]:
     return [
         f"{finding.finding_id} ({finding.pattern}) is critical and rests on one source"
         for finding in findings
@@ -57,7 +60,7 @@ def _unconfirmed(findings: Sequence[Finding]) -> list[str]:
     ]
 
 
-def _thin_coverage(coverage: Coverage) -> list[str]:
+def _thin_coverage(coverage: "Coverage") -> list[str]:
     if coverage.coverage_pct >= WELL_COVERED:
         return []
     names = [skipped.file for skipped in coverage.skipped_files]

@@ -46,7 +46,8 @@ class ProducedBy(StrEnum):
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    # Built when first used: an alert that was handled already is answered without most of these.
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 class EvidencePointer(_Record):

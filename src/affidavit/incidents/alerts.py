@@ -9,7 +9,8 @@ Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else str
 
 
 class _Shape(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
+    # Built when first used: one alert has one of these shapes.
+    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True, defer_build=True)
 
 
 class SnsBody(_Shape):

@@ -1,44 +1,32 @@
-"""The supervisor: take an incident, have it investigated, believe only what verifies, store it once.
+"""The supervisor: decides what a delivery is, and has an incident that nobody works on attempted.
 
-`receive` is the whole flow. It never imports a chat-model library: the investigator is built by `diagnostician` at the
-moment it is needed, so a duplicate delivery is answered with a read or two.
+A duplicate is answered with a read or two, so nothing here loads what only an attempt needs: neither a chat-model
+library (the investigator is built by `diagnostician` at the moment it is needed) nor the verifier.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from affidavit.errors import AffidavitError, Conflict, UpstreamFailed
-from affidavit.evidence.citation import ByteSource
+from affidavit.errors import Conflict
 from affidavit.incidents.breaker import Breaker
 from affidavit.incidents.context import IncidentContexts
-from affidavit.incidents.degraded import TOKEN_BUDGET, Degraded, gather_context
-from affidavit.incidents.diagnostician import AgentResult, Diagnostician, ErrorCategory, LeaseLost, Limits, Outcome
+from affidavit.incidents.diagnostician import Diagnostician
 from affidavit.incidents.incident import Incident, IncidentId
-from affidavit.incidents.ledger import Ledger
 from affidavit.incidents.people import People
-from affidavit.incidents.progress import StoredProgress, ledger_of
 from affidavit.incidents.records import Records
-from affidavit.incidents.state import MOST_ATTEMPTS, Lease, State, Status, not_known
+from affidavit.incidents.state import Lease, State, not_known
 from affidavit.incidents.states import IncidentStates
 from affidavit.incidents.telemetry import Telemetry
-from affidavit.incidents.verdicts import judged, proven
-from affidavit.ports import Clock, JsonValue, Notifier, Put
+from affidavit.ports import Clock, Notifier
 
-BREAKER_REASON = "circuit breaker: too many incidents in window"
+if TYPE_CHECKING:
+    from affidavit.evidence.citation import ByteSource
+    from affidavit.incidents.degraded import Degraded
+
 STALE_REASON = "stale watchdog timeout"
-# Long enough for a throttled service to recover, and each wait is longer than the one before.
-RETRY_AFTER = timedelta(minutes=2)
-# Asking stops this long before the end, so that what was found can still be stored.
-STORING_TIME = timedelta(seconds=20)
-REASONS = {
-    Outcome.RECURSION_LIMIT: "recursion limit exhausted without diagnosis",
-    Outcome.DEADLINE: "deadline reached without diagnosis",
-    Outcome.TOKEN_CAP: "token budget exhausted without diagnosis",
-    Outcome.UNVERIFIED: "no verifiable evidence",
-}
 
 
 class Handled(StrEnum):
@@ -62,8 +50,8 @@ class Supervisor:
     clock: Clock
     diagnostician: Callable[[], Diagnostician]
     max_tokens: int
-    degraded: Callable[[Incident], Degraded] | None = None
-    source: ByteSource | None = None
+    degraded: "Callable[[Incident], Degraded] | None" = None
+    source: "ByteSource | None" = None
     notifier: Notifier | None = None
 
     @property
@@ -131,124 +119,8 @@ class Supervisor:
             return incident
         return replace(incident, incident_id=incident.may_join, may_join=None)
 
-    # --- running -----------------------------------------------------------------------------------------------------
-
     def run(self, lease: Lease) -> Handled:
         """Investigate under a lease. An error that is no result is stored as such, and raised for the event source."""
-        try:
-            handled = self._run(lease)
-        except LeaseLost as lost:
-            self.telemetry.log("lease_lost", incident_id=lease.incident_id, epoch=lease.epoch, message=str(lost))
-            return Handled.LOST
-        except Exception as error:
-            self._note_failure(lease, error)
-            self.people.tell(lease.incident_id)
-            raise
-        self.people.tell(lease.incident_id)
-        return handled
+        from affidavit.incidents.attempt import Attempt
 
-    def _run(self, lease: Lease) -> Handled:
-        ledger = ledger_of(lease, self.records)
-        progress = StoredProgress(lease, ledger, states=self.states, records=self.records)
-        if not self.breaker.admit(lease.incident_id):
-            self._defer(lease, ledger, progress)
-            return Handled.DEFERRED
-        self.states.transition_state(lease, Status.RECEIVED, Status.INVESTIGATING)
-        limits = Limits(deadline=lease.deadline, max_tokens=self.max_tokens)
-        result = self.diagnostician().investigate(
-            lease.incident, ledger=ledger, limits=limits, spent=lease.spent, checkpoint=progress
-        )
-        self._finish(lease, judged(result, ledger.entries, self.source), ledger, progress)
-        return Handled.RAN
-
-    def _finish(self, lease: Lease, result: AgentResult, ledger: Ledger, progress: StoredProgress) -> None:
-        """Result and transition are one transaction: whoever loses it stores nothing."""
-        evidence = None
-        if result.error is not None:
-            evidence, result = self._without_chat_model(lease, result, ledger)
-        write = self.contexts.write_of(lease, result, progress.ledger_keys, evidence=evidence)
-        if result.diagnosis is not None:
-            self.states.transition_state(lease, Status.INVESTIGATING, Status.DIAGNOSED, together_with=[write])
-        elif result.error is not None:
-            self._fail_to_run(lease, result.error.category, str(result.error), [write])
-        else:
-            reason = _reason(result)
-            self.states.transition_state(
-                lease, Status.INVESTIGATING, Status.FAILED, reason=reason, together_with=[write]
-            )
-        self.telemetry.report(lease.incident_id, result, max_tokens=self.max_tokens)
-        self.telemetry.count(
-            Diagnosed=int(result.diagnosis is not None),
-            Failed=int(result.diagnosis is None and result.error is None),
-            Errors=int(result.error is not None),
-        )
-
-    def _fail_to_run(self, lease: Lease, category: ErrorCategory, reason: str, writes: list[Put]) -> None:
-        retries = category.is_transient and lease.attempts < MOST_ATTEMPTS
-        again = self.clock.now() + RETRY_AFTER * 2 ** (lease.attempts - 1) if retries else None
-        self.states.transition_state(
-            lease,
-            Status.INVESTIGATING,
-            Status.ERROR,
-            reason=reason,
-            category=category.value,
-            next_attempt_at=again,
-            together_with=writes,
-        )
-
-    # --- when no chat model can or may be asked ----------------------------------------------------------------------
-
-    def _defer(self, lease: Lease, ledger: Ledger, progress: StoredProgress) -> None:
-        empty = AgentResult(outcome=Outcome.DEFERRED, token_usage=lease.spent)
-        evidence, result = self._without_chat_model(lease, empty, ledger)
-        self.states.transition_state(
-            lease,
-            Status.RECEIVED,
-            Status.FAILED,
-            reason=BREAKER_REASON,
-            next_attempt_at=self.breaker.room_at(),
-            is_deferred=True,
-            together_with=[
-                self.contexts.write_of(lease, result, progress.ledger_keys, evidence=evidence),
-            ],
-        )
-        self.telemetry.log("circuit_breaker_open", incident_id=lease.incident_id)
-        self.telemetry.count(CircuitBreakerDeferred=1)
-
-    def _without_chat_model(
-        self, lease: Lease, result: AgentResult, ledger: Ledger
-    ) -> tuple[Mapping[str, JsonValue] | None, AgentResult]:
-        """The facts and what rules can prove of them; only verified conclusions are kept."""
-        if self.degraded is None:
-            return None, result
-        degraded = self.degraded(lease.incident)
-        latest = lease.deadline - STORING_TIME
-        evidence = gather_context(
-            lease.incident, degraded.tools, ledger, may_ask=lambda: self.clock.now() < latest, token_budget=TOKEN_BUDGET
-        )
-        best = result.best_so_far or degraded.conclude(lease.incident, ledger.entries)
-        return evidence, replace(result, best_so_far=proven(best, ledger.entries, self.source))
-
-    def _note_failure(self, lease: Lease, error: Exception) -> None:
-        """Best effort: the error that is on its way out matters more than failing to write it down."""
-        self.telemetry.count(Errors=1)
-        retries = isinstance(error, UpstreamFailed) and error.is_retryable and lease.attempts < MOST_ATTEMPTS
-        try:
-            state = self.states.get_state(lease.incident_id)
-            if state is not None and not state.status.is_open:
-                return  # it ended before this went wrong, and an end stays
-            self.states.transition_state(
-                lease,
-                Status.RECEIVED if state is None else state.status,
-                Status.ERROR,
-                reason=f"{type(error).__name__}: {error}",
-                category=ErrorCategory.UNKNOWN.value,
-                next_attempt_at=self.clock.now() + RETRY_AFTER if retries else None,
-            )
-        except AffidavitError as second:
-            self.telemetry.log("transition_failed", incident_id=lease.incident_id, message=str(second))
-
-
-def _reason(result: AgentResult) -> str:
-    stated = REASONS.get(result.outcome, "no diagnosis")
-    return "; ".join((stated, *result.gaps[:3])) if result.outcome is Outcome.UNVERIFIED else stated
+        return Attempt(under=self, lease=lease).run()

@@ -65,7 +65,7 @@ socket.socket.connect = socket.getaddrinfo = refuse
 from affidavit.bootstrap import build_app
 from affidavit.settings import Settings
 app = build_app(Settings.from_environment({environment}))
-print(type(app.objects).__name__, type(app.state).__name__, app.collector is not None, "boto3" in sys.modules)
+print(type(app.objects).__name__, type(app.state).__name__, app.collector is not None, "botocore" in sys.modules)
 """
 
 
@@ -76,7 +76,7 @@ print(type(app.objects).__name__, type(app.state).__name__, app.collector is not
         ({"LOGS_BUCKET": "b", "ALERT_TOPIC_ARN": "arn:t"}, "S3ObjectStore DynamoTable True True"),
     ],
 )
-def test_an_app_is_built_without_a_network_and_a_local_one_without_boto3(
+def test_an_app_is_built_without_a_network_and_a_local_one_without_botocore(
     environment: dict[str, str], expected: str, tmp_path: Path
 ) -> None:
     built = subprocess.run(

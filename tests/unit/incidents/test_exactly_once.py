@@ -8,10 +8,11 @@ from pathlib import Path
 
 from tests.support.incidents import REMAINING, Bench, Scripted, a_bench, an_incident
 
+from affidavit.incidents.attempt import BREAKER_REASON
 from affidavit.incidents.breaker import Breaker
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.state import Status
-from affidavit.incidents.supervisor import BREAKER_REASON, Handled
+from affidavit.incidents.supervisor import Handled
 from affidavit.incidents.watchdog import tick
 
 

@@ -1,14 +1,18 @@
-"""boto3 clients, and the one place where their errors become ours."""
+"""Clients of AWS, and the one place where their errors become ours.
+
+An alert that was handled already is answered with one read of DynamoDB, and then the making of that client is most of
+the cost. So clients come from botocore, which boto3 is a layer on; only S3's, with its file transfers, is boto3's own.
+"""
 
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, ParamValidationError
 
+from affidavit.adapters.aws.service_models import quick_session
 from affidavit.errors import AffidavitError, Conflict, InputRefused, NotFound, Throttled, UpstreamFailed
 
 CONNECT_SECONDS = 3
@@ -51,15 +55,23 @@ class AwsClients:
         self.region = region
         self._lock = threading.Lock()
         self._clients: dict[tuple[str, str, int], Any] = {}
-        self._session: boto3.Session | None = None
+        self._session: Any = None
 
     def client(self, service: str, *, region: str | None = None, attempts: int = ATTEMPTS) -> Any:
         place = (service, region or self.region, attempts)
         with self._lock:  # making a client is not thread-safe, using one is
             if place not in self._clients:
-                self._session = self._session or boto3.Session()
-                self._clients[place] = self._session.client(service, place[1], config=_config(service, attempts))
+                self._session = self._session or quick_session()
+                self._clients[place] = _made(self._session, service, place[1], _config(service, attempts))
             return self._clients[place]
+
+
+def _made(session: Any, service: str, region: str, config: Config) -> Any:
+    if service != "s3":
+        return session.create_client(service, region_name=region, config=config)
+    import boto3
+
+    return boto3.Session(botocore_session=session).client(service, region, config=config)
 
 
 def _config(service: str, attempts: int) -> Config:
