@@ -93,7 +93,9 @@ class CorrelateAnswer(Answer):
     index_id: FoundIndex
     timeline: list[TimelineEvent | ConciseFinding] = Field(description="Earliest first.")
     correlations: list[SharedSignalRecord] = Field(description="Troubles that several components report together.")
-    clusters: list[ClusterRecord] = Field(description="Events that happened together, earliest first.")
+    clusters: list[ClusterRecord] = Field(
+        description="Events that happened together, earliest first; a concise answer has at most five, the worst ones."
+    )
     potential_root_cause_chains: list[ChainRecord] = Field(description="The likeliest first. Potential, not proven.")
     confidence: ConfidenceRecord = Field(description="How far this can be trusted.")
     caveat: str = Field(description="What this answer cannot tell; repeat it in a report.")

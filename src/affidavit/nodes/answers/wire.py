@@ -1,6 +1,6 @@
 """What requests and answers share. Names on the wire mix camelCase and snake_case: that is the contract."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
@@ -11,6 +11,7 @@ from affidavit.evidence.coverage import Coverage, SkipReason
 from affidavit.evidence.finding import ABSENT_WHEN_NONE
 from affidavit.redaction.redact import Around
 
+_CONCISE_GAPS = 1
 INSTANCE = r"^i-[0-9a-f]{8,17}$"
 FINDING = r"^(F-\d{3,}|S-\d{3,})$"
 
@@ -80,7 +81,10 @@ class ResponseFormat(StrEnum):
 
 Format = Annotated[
     ResponseFormat,
-    Field(description="concise: only finding_id, severity, pattern and count of each finding. detailed: all of it."),
+    Field(
+        description="concise: only finding_id, severity, pattern and count of each finding; of gaps the first, "
+        "and counts instead of the list of skipped files. detailed: all of it."
+    ),
 ]
 
 
@@ -124,12 +128,18 @@ class CoverageReport(Wire):
     coverage_pct: float = Field(description="Share of files that were read in full, in percent.")
     bytes_scanned: int = Field(description="Bytes that were read.")
     total_bytes: int = Field(description="Bytes of all files.")
-    skipped_files: list[SkippedFileRecord] = Field(description="At most 20 files that were not read, worst first.")
+    skipped_files: list[SkippedFileRecord] = Field(
+        description="At most 20 files that were not read, worst first; a concise answer lists none."
+    )
     skipped_total: int = Field(description="How many files were not read, listed or not.")
 
     @classmethod
     def of(cls, coverage: Coverage) -> "CoverageReport":
         return cls.model_validate(coverage)
+
+    def in_form(self, form: ResponseFormat) -> "CoverageReport":
+        """`skipped_total` still says how many there are."""
+        return self if form is ResponseFormat.DETAILED else self.model_copy(update={"skipped_files": []})
 
 
 class ConfidenceRecord(Wire):
@@ -144,6 +154,16 @@ class ConfidenceRecord(Wire):
     @classmethod
     def of(cls, confidence: Confidence) -> "ConfidenceRecord":
         return cls(level=confidence.level, basis=confidence.basis, gaps=list(confidence.gaps))
+
+    def in_form(self, form: ResponseFormat) -> "ConfidenceRecord":
+        return self.model_copy(update={"gaps": gaps_in_form(self.gaps, form)})
+
+
+def gaps_in_form(gaps: Sequence[str], form: ResponseFormat) -> list[str]:
+    """The first one, and how many more there are, when a concise answer is wanted."""
+    if form is ResponseFormat.DETAILED or len(gaps) <= _CONCISE_GAPS:
+        return list(gaps)
+    return [*gaps[:_CONCISE_GAPS], f"{len(gaps) - _CONCISE_GAPS} more: ask with response_format detailed"]
 
 
 def cut(total: int, returned: int, next_step: str) -> TruncationInfo | None:

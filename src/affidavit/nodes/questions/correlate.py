@@ -1,6 +1,7 @@
 """`correlate`: the timeline of a node, what came together, and potential chains of causes."""
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 
 from affidavit.errors import InputRefused
@@ -14,12 +15,15 @@ from affidavit.nodes.answers.correlate import (
     TimelineEvent,
 )
 from affidavit.nodes.answers.finding import ConciseFinding
-from affidavit.nodes.answers.wire import ConfidenceRecord, CoverageReport, ResponseFormat, cut
+from affidavit.nodes.answers.wire import ConfidenceRecord, CoverageReport, ResponseFormat, TruncationInfo, cut
+from affidavit.nodes.correlate import Correlation
 from affidavit.nodes.correlate import correlate as correlated
 from affidavit.nodes.library import Library, Shelf
-from affidavit.nodes.timeline import Event
+from affidavit.nodes.timeline import Cluster, Event
 
 MOST_EVENTS = 1000
+# Most single events far from others are clusters of their own, which say nothing but their time.
+CONCISE_CLUSTERS = 5
 _ID = re.compile(r"F-\d{3,}")
 
 
@@ -32,19 +36,34 @@ def correlate(library: Library, request: CorrelateRequest) -> CorrelateAnswer:
         pivot=_pivot(shelf.index, request.pivot_event) if request.pivot_event is not None else None,
         components=request.components or (),
     )
-    info = cut(len(found.timeline), MOST_EVENTS, "ask with pivotEvent or components, or read errors page by page")
+    form = request.response_format
+    clusters = list(found.clusters) if form is ResponseFormat.DETAILED else _notable(found)
+    info = _cut(found, clusters)
     return CorrelateAnswer(
         index_id=shelf.index.index_id,
-        timeline=[_event(event, shelf, request.response_format) for event in found.timeline[:MOST_EVENTS]],
+        timeline=[_event(event, shelf, form) for event in found.timeline[:MOST_EVENTS]],
         correlations=[SharedSignalRecord.model_validate(each) for each in found.correlations],
-        clusters=[ClusterRecord.model_validate(each) for each in found.clusters],
+        clusters=[ClusterRecord.model_validate(each) for each in clusters],
         potential_root_cause_chains=[ChainRecord.model_validate(e) for e in found.potential_root_cause_chains],
-        confidence=ConfidenceRecord.of(found.confidence),
+        confidence=ConfidenceRecord.of(found.confidence).in_form(form),
         caveat=found.caveat,
-        coverage_report=CoverageReport.of(found.coverage_report),
+        coverage_report=CoverageReport.of(found.coverage_report).in_form(form),
         truncated=info is not None,
         truncation_info=info,
     )
+
+
+def _cut(found: Correlation, clusters: Sequence[Cluster]) -> TruncationInfo | None:
+    events = cut(len(found.timeline), MOST_EVENTS, "ask with pivotEvent or components, or read errors page by page")
+    return events or cut(len(found.clusters), len(clusters), "ask with response_format detailed for all clusters")
+
+
+def _notable(found: Correlation) -> list[Cluster]:
+    """The clusters that chains name, then the worst and largest, still earliest first."""
+    named = {chain.cluster_id for chain in found.potential_root_cause_chains}
+    ranked = sorted(found.clusters, key=lambda c: (c.cluster_id not in named, c.dominant_severity.rank, -c.event_count))
+    kept = {cluster.cluster_id for cluster in ranked[:CONCISE_CLUSTERS]}
+    return [cluster for cluster in found.clusters if cluster.cluster_id in kept]
 
 
 def _event(event: Event, shelf: Shelf, form: ResponseFormat) -> TimelineEvent | ConciseFinding:

@@ -4,7 +4,7 @@ from affidavit.errors import InputRefused
 from affidavit.evidence.finding import Finding
 from affidavit.nodes.answers.errors import ErrorsAnswer, ErrorsRequest, Pagination, SeverityCounts
 from affidavit.nodes.answers.finding import ConciseFinding, FindingRecord
-from affidavit.nodes.answers.wire import CoverageReport, ResponseFormat, cut
+from affidavit.nodes.answers.wire import CoverageReport, ResponseFormat, cut, gaps_in_form
 from affidavit.nodes.baselines import annotated, baselines
 from affidavit.nodes.library import Library, Shelf
 from affidavit.nodes.paging import Page, page_of, page_token
@@ -30,8 +30,8 @@ def _answer(request: ErrorsRequest, shelf: Shelf, shown: list[Finding], *, total
         findings=[_record(finding, request.response_format) for finding in shown],
         summary=SeverityCounts.model_validate(shelf.index.summary),
         suppressed_total=sum(entry.count for entry in shelf.index.suppressed),
-        gaps=list(shelf.index.gaps),
-        coverage_report=CoverageReport.of(shelf.index.coverage),
+        gaps=gaps_in_form(shelf.index.gaps, request.response_format),
+        coverage_report=CoverageReport.of(shelf.index.coverage).in_form(request.response_format),
         pagination=Pagination(
             page_size=request.page_size, total_findings=total, next_page_token=token, has_more=has_more
         ),

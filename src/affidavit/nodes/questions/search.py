@@ -12,7 +12,7 @@ from affidavit.evidence.finding import Evidence, Finding
 from affidavit.evidence.severity import Severity
 from affidavit.nodes.answers.finding import ConciseFinding, EvidenceRecord
 from affidavit.nodes.answers.search import MatchRecord, SearchAnswer, SearchRequest, SearchResult
-from affidavit.nodes.answers.wire import CoverageReport, ResponseFormat, TruncationInfo, cut
+from affidavit.nodes.answers.wire import CoverageReport, ResponseFormat, TruncationInfo, cut, gaps_in_form
 from affidavit.nodes.found_lines import clock_of, evidence_of
 from affidavit.nodes.library import Library, Shelf
 from affidavit.nodes.queries import compile_query
@@ -158,8 +158,8 @@ def _answer(
         results=[_detailed(kept.query, r) if is_detailed else _concise(kept.query, r) for r in kept.results],
         total_matches=sum(match.count for match in matches),
         files_matched=len(matches),
-        gaps=_gaps(searched, failed),
-        coverage_report=_coverage(searched, failed),
+        gaps=gaps_in_form(_gaps(searched, failed), request.response_format),
+        coverage_report=_coverage(searched, failed).in_form(request.response_format),
         truncated=info is not None,
         truncation_info=info,
     )
