@@ -5,17 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from affidavit.evidence.diagnosis import EvidencePointer
 from affidavit.ports import JsonValue
+from affidavit.verification.denial import denies
 from affidavit.verification.entry import Entry
 
 _SAYS_SO = re.compile(r"\b(no|not|none|never|nothing|zero|without|denied|missing|absent|absence)\b|n't\b", re.I)
-# Words are all there is to go by. They are many on purpose: a claim that is turned down for nothing costs one sentence
-# that is written again, or named in gaps.
-_DENIES = re.compile(
-    r"\b(no|not|none|never|nothing|nobody|nowhere|neither|nor|zero|without|absent|absence|missing|lack\w*|devoid|"
-    r"free (of|from)|rul(e|es|ed|ing) out|exclud\w+|hardly|cannot|clean|unaffected|succeeded|success\w*|healthy|"
-    r"only|sole|solely|every|all|always|entirely|apart from|except)\b|n't\b",
-    re.I,
-)
 # How far a claim reaches: beyond the one value that it cites.
 _REACHES = re.compile(
     r"\b(earlier|before|previous\w*|prior|past|else|elsewhere|other\w*|any\w*|ever|never|every|all|always|rest|history|"
@@ -40,7 +33,7 @@ def claims_absence(pointer: EvidencePointer) -> bool:
     """An empty value, or words of absence over a value that does not say so itself."""
     if _is_empty(pointer.value):
         return True
-    if _DENIES.search(pointer.interpretation) is None:
+    if not denies(pointer.interpretation):
         return False
     says_so = isinstance(pointer.value, str) and _SAYS_SO.search(pointer.value) is not None
     return not says_so or _is_about_more(pointer.interpretation, str(pointer.value))
