@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from affidavit.checks.compute import (
     addresses,
     boots,
+    checkpoint,
     disk,
     dns,
     interfaces,
@@ -27,6 +28,7 @@ COMPUTATIONS: Mapping[str, Computation] = {
     "addresses.counter": addresses.counter,
     "addresses.share": addresses.share,
     "boots.frequent": boots.frequent,
+    "checkpoint.contradicts": checkpoint.contradicts,
     "cron.rapid": boots.rapid_cron,
     "disk.free-extents": disk.free_extents,
     "disk.read-only": disk.read_only,
@@ -46,6 +48,7 @@ COMPUTATIONS: Mapping[str, Computation] = {
     "iptables.unexpected-rejects": iptables.unexpected_rejects,
     "kubelet.flag-differs": kubelet.flag_differs,
     "pods.default-routes-missing": pod_routes.default_routes_missing,
+    "pods.no-way-out": pod_routes.no_way_out,
     "pods.routes-missing": pod_routes.routes_missing,
     "pods.rules-missing": pod_routes.rules_missing,
     "processes.in-state": processes.in_state,

@@ -1,4 +1,4 @@
-"""What the node's packet filter says, from `iptables-save`."""
+"""What the node's packet filter says, from `iptables-save` and from `iptables -L` of the filter table."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -8,6 +8,7 @@ from affidavit.checks.found import Found, Shown
 from affidavit.checks.text import Document, named
 
 _SAVED = ("iptables-save.txt", "ip6tables-save.txt")
+_LISTED = ("iptables.txt", "iptables-filter.txt", "iptables-filter", "ip6tables.txt", "ip6tables-filter.txt")
 
 
 @dataclass(frozen=True)
@@ -18,8 +19,13 @@ class _Rule:
     """Without the comment."""
     comment: str
 
+    listed_target: str = ""
+    """Where the rule is a row of a table: its third column."""
+
     @property
     def target(self) -> str:
+        if self.listed_target:
+            return self.listed_target
         for option, value in zip(self.words, self.words[1:], strict=False):
             if option in ("-j", "-g", "--jump", "--goto"):
                 return value
@@ -41,8 +47,8 @@ def unexpected_rejects(
 ) -> Iterator[Found]:
     """`expected` are pairs `CHAIN: text`: such a rule of the chain is normal when it holds the text."""
     pairs = [pair.partition(": ")[::2] for pair in expected]
-    for document in _saved(documents):
-        for table in _tables(document):
+    for document, tables in _filters(documents):
+        for table in tables:
             for rule in table.rules:
                 if rule.target not in ("REJECT", "DROP") or rule.chain.startswith(expected_chains):
                     continue
@@ -54,8 +60,8 @@ def unexpected_rejects(
 def forward_drops_pods(documents: Sequence[Document], *, accepting_chains: tuple[str, ...]) -> Iterator[Found]:
     """Policy DROP is harmless where a rule lets all pod traffic through; kube-proxy's own rules let only
     marked and established traffic through, and Docker's only its bridge's."""
-    for document in _saved(documents):
-        for table in _tables(document):
+    for document, tables in _filters(documents):
+        for table in tables:
             line, policy = table.chains.get("FORWARD", (0, ""))
             if table.name != "filter" or policy != "DROP" or not table.is_whole:
                 continue
@@ -91,6 +97,38 @@ def _saved(documents: Sequence[Document]) -> Iterator[Document]:
     return (document for document in documents if document.path.rpartition("/")[2] in _SAVED)
 
 
+def _filters(documents: Sequence[Document]) -> Iterator[tuple[Document, Iterator[_Table]]]:
+    """Both forms in which a bundle shows the same rules."""
+    for document in documents:
+        name = document.path.rpartition("/")[2]
+        if name in _SAVED:
+            yield document, _tables(document)
+        elif name in _LISTED:
+            yield document, _listed(document)
+
+
+def _listed(document: Document) -> Iterator[_Table]:
+    """The filter table as `iptables --list --verbose --numeric` prints it; OUTPUT stands behind FORWARD."""
+    table, chain = _Table("filter", 1), ""
+    for number, text in document.lines():
+        words = text.replace("(", " ").replace(")", " ").split()
+        if text.startswith("Chain "):
+            chain = words[1] if len(words) > 1 else ""
+            table.chains[chain] = (number, words[3] if words[2:3] == ["policy"] and len(words) > 3 else "-")
+        elif chain and words and words[0][0].isdigit() and len(words) > 8:
+            table.rules.append(_listed_rule(number, chain, text))
+    table.is_whole = "OUTPUT" in table.chains
+    yield table
+
+
+def _listed_rule(number: int, chain: str, text: str) -> _Rule:
+    """Columns: packets, bytes, target, protocol, options, in, out, source, destination; then matches."""
+    before, _, rest = text.partition("/*")
+    comment, _, after = rest.partition("*/")
+    words = (*before.split(), *after.split())
+    return _Rule(number, chain, words, comment.strip(), listed_target=words[2] if len(words) > 2 else "")
+
+
 def _tables(document: Document) -> Iterator[_Table]:
     table: _Table | None = None
     for number, text in document.lines():
@@ -122,7 +160,7 @@ def _lets_pods_through(rule: _Rule, accepting_chains: tuple[str, ...]) -> bool:
         return False
     if rule.target.startswith(accepting_chains):
         return True
-    limited = ("--mark", "--ctstate", "--state", "docker0", "-p")
+    limited = ("--mark", "--ctstate", "--state", "docker0", "-p", "mark", "ctstate", "state", "tcp", "udp")
     is_bridge = any(word.startswith(("br-", "virbr", "lxcbr")) for word in rule.words)
     return rule.target == "ACCEPT" and not is_bridge and not any(word in limited for word in rule.words)
 

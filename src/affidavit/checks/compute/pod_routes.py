@@ -49,6 +49,18 @@ def default_routes_missing(documents: Sequence[Document]) -> Iterator[Found]:
             yield Shown(rules.path, number, f"table {table} has no default route")
 
 
+def no_way_out(documents: Sequence[Document]) -> Iterator[Found]:
+    """The node's own table has routes, and none of them is a default route."""
+    routes = named(documents, _ROUTES)
+    if routes is None:
+        return
+    rows = [(number, words) for number, text in routes.lines() if "dev" in (words := text.split())[1:4]]
+    own = [(number, words) for number, words in rows if "table" not in words]
+    linked = [number for number, words in own if "link" in words]
+    if linked and not any(words[0] == "default" for _, words in own):
+        yield Shown(routes.path, linked[0], "the main table has routes to neighbours and no default route")
+
+
 def _addresses_of_rule(text: str) -> Iterator[str]:
     words = text.split()
     if words[:1] == ["512:"] and "to" in words[:-1]:

@@ -22,3 +22,8 @@ def json_of(document: Document) -> object | None:
 def members_of(value: object) -> dict[str, object]:
     """Of a JSON object; nothing of any other value."""
     return cast(dict[str, object], value) if isinstance(value, dict) else {}  # keys of a JSON object are strings
+
+
+def items_of(value: object) -> list[object]:
+    """Of a JSON array; nothing of any other value."""
+    return cast(list[object], value) if isinstance(value, list) else []
