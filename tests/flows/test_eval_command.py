@@ -1,6 +1,11 @@
 """`affidavit eval` as people and CI run it."""
 
+import contextlib
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,6 +64,44 @@ def test_the_numbers_stand_beside_those_of_a_baseline(folder: Path) -> None:
     done = affidavit("eval", "--scenarios", folder / "scenarios", "--baseline", folder / "out" / "evaluation.json")
     assert done.returncode == 0
     assert "baseline" in done.stdout
+
+
+def test_every_run_is_added_to_the_history_and_drawn(folder: Path) -> None:
+    for _ in range(2):
+        affidavit("eval", "--scenarios", folder / "scenarios", "--history", folder / "h.jsonl", "--out", folder / "out")
+    runs = [json.loads(line) for line in (folder / "h.jsonl").read_text().splitlines()]
+    assert [run["numbers"]["nodes.finding_recall"] for run in runs] == [1.0, 1.0]
+    assert '"past":[{"evaluated_at"' in (folder / "out" / "evaluation.html").read_text().replace(" ", "")
+
+
+def test_a_history_that_is_none_is_refused_before_anything_runs(folder: Path) -> None:
+    (folder / "h.jsonl").write_text("not a run\n")
+    done = affidavit("eval", "--scenarios", folder / "scenarios", "--history", folder / "h.jsonl")
+    assert (done.returncode, "line 1 is no run" in done.stderr) == (2, True)
+    assert (folder / "h.jsonl").read_text() == "not a run\n"
+
+
+def test_progress_is_shown_on_a_terminal_and_nowhere_else(folder: Path) -> None:
+    command = ("eval", "nodes", "--scenarios", folder / "scenarios")
+    assert affidavit(*command).stderr == ""
+    shown = on_a_terminal(*command)
+    assert "1 of 1 scenarios  mine" in shown
+    assert "1 of 1" not in on_a_terminal(*command, "--quiet")
+
+
+def on_a_terminal(*arguments: str | Path) -> str:
+    """What the command writes to standard error when that is a terminal."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "affidavit", *map(str, arguments)]
+    with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL) as running:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # what a terminal says when nobody is at its other end
+            while part := os.read(ours, 4096):
+                said += part
+        running.wait(timeout=120)
+    os.close(ours)
+    return said.decode()
 
 
 def test_gates_of_ones_own_decide(folder: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from affidavit.errors import InputRefused
 from affidavit.evaluation.adversarial import AdversarialResult
 from affidavit.evaluation.baseline import as_baseline, baseline_file, stored_baseline
 from affidavit.evaluation.gates import Bound, check_gates, load_gates
+from affidavit.evaluation.history import PastRun, append_run, load_history, past_run
 from affidavit.evaluation.incident_result import IncidentsResult
 from affidavit.evaluation.mutations import Mutation, run_mutations
 from affidavit.evaluation.nodes import ScenarioRun, run_scenarios
@@ -49,6 +51,7 @@ class EvalOptions:
     part: str
     out: Path | None
     baseline: Path | None
+    history: Path | None
     gate: Path | None
     scenarios: Path | None
     rules: Path | None
@@ -78,13 +81,17 @@ def run_eval(options: EvalOptions) -> Exit:
     if options.with_mutations:
         gates = {"nodes.uncovered": Bound(at_most=0), **gates}
     before = result_from_json(options.baseline) if options.baseline is not None else _accepted(options)
+    past = load_history(options.history) if options.history is not None else ()
     if options.out is not None:
         prepare_output(options.out)
     result = _evaluated(options)
     result = replace(result, gates=check_gates(gates, measured(result), options.parts))
     if options.is_accepting:
         _accept_baseline(result)
-    _present(result, before, options)
+    past = (*past, past_run(result))
+    if options.history is not None:
+        append_run(options.history, past[-1])
+    _present(result, before, past, options)
     return Exit.DONE if result.passes else Exit.FOUND
 
 
@@ -165,9 +172,11 @@ def _accept_baseline(result: EvaluationResult) -> None:
     file.write_bytes(result_to_json(as_baseline(result, stored_baseline())))
 
 
-def _present(result: EvaluationResult, before: EvaluationResult | None, options: EvalOptions) -> None:
+def _present(
+    result: EvaluationResult, before: EvaluationResult | None, past: Sequence[PastRun], options: EvalOptions
+) -> None:
     if options.out is not None:
-        page = render_evaluation(result, before)
+        page = render_evaluation(result, before, past)
         publish(options.out, {PAGE: page.encode(), RESULT: result_to_json(result)})
     if options.form == "json":
         sys.stdout.write(result_to_json(result).decode())

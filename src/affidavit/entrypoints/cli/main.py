@@ -256,6 +256,10 @@ def evaluate(
     baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="An evaluation.json of before, to compare with (default: ours).")
     ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Add this run to a file, one line of JSON, and draw all of it on the page."),
+    ] = None,
     gate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Gates of your own instead of the built-in ones (YAML).")
     ] = None,
@@ -294,6 +298,7 @@ def evaluate(
         part=part.value,
         out=out,
         baseline=baseline,
+        history=history,
         gate=gate,
         scenarios=scenarios,
         rules=rules,
