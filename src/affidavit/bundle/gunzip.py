@@ -1,17 +1,21 @@
 """Read a gzip file fast, and when it is damaged, still hand over every byte that can be decoded."""
 
 import gzip
+import io
 import zlib
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from isal import igzip
 from isal.igzip_lib import IsalError
 
 from affidavit.bundle.inflate import PIECE, inflate
 from affidavit.bundle.source import MemberDamaged
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 GZIP_MAGIC = b"\x1f\x8b"
 _WITH_GZIP_HEADER = 31
@@ -28,7 +32,7 @@ class Gunzip:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file = path.open("rb")
+        self._file = _CountedFile(path)
         self._fast = igzip.IGzipFile(fileobj=self._file)
         self._delivered = 0
         self._salvaged: Iterator[bytes] | None = None
@@ -47,7 +51,7 @@ class Gunzip:
         raise self._failure
 
     def consumed(self) -> int:
-        return self._file.tell()
+        return self._file.consumed
 
     def close(self) -> None:
         self._fast.close()
@@ -70,6 +74,24 @@ class Gunzip:
         count = min(len(view), len(self._rest))
         view[:count] = self._rest[:count]
         self._rest = self._rest[count:]
+        return count
+
+
+class _CountedFile(io.FileIO):
+    """Asked for every member how far it was read, and a system call each would be dear."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.consumed = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(-1 if size is None else size) or b""
+        self.consumed += len(data)
+        return data
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        count = super().readinto(buffer) or 0
+        self.consumed += count
         return count
 
 

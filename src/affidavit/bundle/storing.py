@@ -11,8 +11,10 @@ from typing import Protocol
 from affidavit.bundle.bounds import Bound, Budget, TooMuch
 from affidavit.bundle.digests import BLOCK, Digests, SideHasher
 from affidavit.bundle.gunzip import GZIP_MAGIC
+from affidavit.bundle.layout import Kind, role_of
 from affidavit.bundle.source import Member, MemberDamaged, Source
 from affidavit.errors import EvidenceUnavailable
+from affidavit.evidence.wide import is_wide
 
 _SNIFFED = 8192
 _NUL_SHARE = 0.3
@@ -51,6 +53,7 @@ class Storage:
         self._watcher = watcher
         self._progress = progress
         self._hasher = SideHasher()
+        self._folders: set[Path] = set()
 
     def close(self) -> None:
         self._hasher.close()
@@ -62,7 +65,7 @@ class Storage:
     def store(self, member: Member, source: Source, bound: Bound, *, path: str, at: str, is_read: bool) -> Copied:
         """`path` is what the file is called, `at` where it lies. Raises EvidenceUnavailable on a full disk."""
         location = member.location or self._root / at
-        sink = None if member.location is not None else _NewFile(location, path, claimed=member.size)
+        sink = None if member.location is not None else self._new_file(location, path, claimed=member.size)
         try:
             copied = self._copy(source, bound, path=path, location=location, sink=sink, is_read=is_read)
         finally:
@@ -77,6 +80,15 @@ class Storage:
         self._budget.stored += copied.size
         self._progress.unpacked(path, source.consumed(), self._budget.stored)
         return copied
+
+    def _new_file(self, location: Path, path: str, *, claimed: int) -> "_NewFile":
+        if location.parent not in self._folders:
+            try:
+                location.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            except OSError as error:
+                raise _no_room(error, path) from error
+            self._folders.add(location.parent)
+        return _NewFile(location, path, claimed=claimed)
 
     def spool(self, source: Source, to: Path, bound: Bound) -> MemberDamaged | None:
         """Keep an archive's bytes while it is read; its size is bounded like any member's. Returns what ended it."""
@@ -112,7 +124,7 @@ class Storage:
                 break
             view = memoryview(buffer)[:length]
             if size == 0:
-                is_text = not _looks_binary(bytes(view[:_SNIFFED]))
+                is_text = _is_text(path, bytes(view[:_SNIFFED]))
             if sink is not None:
                 sink.write(view)
             size += length
@@ -126,14 +138,11 @@ class Storage:
 
 class _NewFile:
     def __init__(self, location: Path, path: str, *, claimed: int) -> None:
-        try:
-            location.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise _no_room(error, path) from error
         self._file = _open_for_writing(location, os.O_EXCL)
         self._path = path
         self._claimed = claimed
         self._written = 0
+        self._reserved = 0
 
     def write(self, view: memoryview) -> None:
         if self._written == 0 and len(view) == BLOCK:
@@ -142,13 +151,15 @@ class _NewFile:
         self._written += len(view)
 
     def close(self) -> None:
-        os.ftruncate(self._file, self._written)
+        if self._reserved > self._written:
+            os.ftruncate(self._file, self._written)
         os.close(self._file)
 
     def _reserve(self) -> None:
         """Makes writing faster. The size is only claimed: a first block must have come, and failing means nothing."""
         if BLOCK < self._claimed <= _RESERVED_AT_MOST and hasattr(os, "posix_fallocate"):
             with contextlib.suppress(OSError):
+                self._reserved = self._claimed
                 os.posix_fallocate(self._file, 0, self._claimed)
 
 
@@ -216,6 +227,11 @@ def _no_room(error: OSError, path: str) -> EvidenceUnavailable:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return EvidenceUnavailable(f"the disk is full: {path} could not be written", hint=hint)
     return EvidenceUnavailable(f"{path} could not be written: {error.strerror}", hint=hint)
+
+
+def _is_text(path: str, head: bytes) -> bool:
+    """Output of commands may be UTF-16: checks read it. A log in UTF-16 is not: rules would find nothing in it."""
+    return role_of(path).kind is Kind.OUTPUT if is_wide(head) else not _looks_binary(head)
 
 
 def _looks_binary(head: bytes) -> bool:

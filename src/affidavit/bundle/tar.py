@@ -18,6 +18,7 @@ from affidavit.bundle.tar_headers import (
 )
 
 _SCRATCH = 1 << 18
+_AHEAD = 1 << 16
 # GNU tar fills the last record of an archive with zeros; records are 10 KiB, at most a few MiB.
 _TAIL = 8 << 20
 
@@ -133,6 +134,8 @@ class _Forward:
     def __init__(self, source: _Bytes, limits: Limits) -> None:
         self._source = source
         self._scratch = memoryview(bytearray(_SCRATCH))
+        self._ahead = memoryview(bytearray(_AHEAD))
+        self._waiting = self._ahead[:0]
         self._at = 0
         self._may_pass = limits.passed_over
 
@@ -157,7 +160,15 @@ class _Forward:
             size -= count
 
     def readinto(self, view: memoryview) -> int:
-        count = self._source.readinto(view)
+        """Headers and small members are served from what was read ahead; large views are filled directly."""
+        if not self._waiting and len(view) >= _AHEAD:
+            count = self._source.readinto(view)
+        else:
+            if not self._waiting:
+                self._waiting = self._ahead[: self._source.readinto(self._ahead)]
+            count = min(len(view), len(self._waiting))
+            view[:count] = self._waiting[:count]
+            self._waiting = self._waiting[count:]
         self._at += count
         return count
 

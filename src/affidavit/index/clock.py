@@ -139,13 +139,22 @@ def _named_time(name: str) -> datetime | None:
 def _newest_dated_line(path: Path) -> int | None:
     """Lines come in about the order of time, so the last few that are dated are enough."""
     stamps: list[int] = []
-    for line in reversed(_read(path, -_TAIL).split(b"\n")):
+    for line in reversed(_tail(path)):
         stamp = absolute_of(line[:256])
         if stamp is not None and _EARLIEST <= stamp <= _LATEST:
             stamps.append(stamp)
         if len(stamps) == _DATED_LINES:
             break
     return max(stamps, default=None)
+
+
+def _tail(path: Path) -> list[bytes]:
+    """A bundle may hold thousands of files, so this is as cheap as can be."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        return os.pread(file, _TAIL, max(0, os.fstat(file).st_size - _TAIL)).split(b"\n")
+    finally:
+        os.close(file)
 
 
 def _booted(logs: Mapping[str, Path], collected_at: datetime | None) -> tuple[datetime | None, str]:
@@ -181,12 +190,5 @@ def _pair_dmesg(logs: Mapping[str, Path]) -> tuple[datetime, str] | None:
 def _texts(logs: Mapping[str, Path], ending: str) -> Iterable[tuple[str, bytes]]:
     for file in sorted(logs):
         if file == ending or file.endswith("/" + ending):
-            yield file, _read(logs[file], _HEAD)
-
-
-def _read(path: Path, length: int) -> bytes:
-    """The first `length` bytes, or the last ones when it is negative."""
-    with path.open("rb") as file:
-        if length < 0:
-            file.seek(max(0, os.fstat(file.fileno()).st_size + length))
-        return file.read(abs(length))
+            with logs[file].open("rb") as opened:
+                yield file, opened.read(_HEAD)

@@ -35,7 +35,7 @@ class _Grown:
     """`size` bytes of the file can be read; `is_whole` when that is all of it."""
 
     path: str
-    location: Path
+    location: str
     size: int
     is_whole: bool
 
@@ -80,13 +80,13 @@ class Crew:
         owner = self._owner[path]
         self._load[owner] += size - self._told.get(path, 0)
         self._told[path] = size
-        self._workers[owner].send(_Grown(path=path, location=location, size=size, is_whole=is_whole))
+        self._workers[owner].send(_Grown(path=path, location=str(location), size=size, is_whole=is_whole))
 
 
 def scan_files(files: Mapping[str, Path], slots: RuleSlots, workers: int) -> dict[str, ScannedFile]:
     """Scan files that are already there. Whoever is free takes the next, largest first."""
     whole = [
-        _Grown(path=path, location=location, size=location.stat().st_size, is_whole=True)
+        _Grown(path=path, location=str(location), size=location.stat().st_size, is_whole=True)
         for path, location in files.items()
     ]
     whole.sort(key=lambda task: -task.size)
@@ -257,4 +257,4 @@ class _Bench:
             self.finished.append(failed_scan(task.path, task.size, error.strerror or str(error)))
 
     def _start(self, task: _Grown) -> FileScan:
-        return FileScan(task.path, task.location, self._slots, self._buffer)
+        return FileScan(task.path, Path(task.location), self._slots, self._buffer)
