@@ -67,7 +67,22 @@ class Settings(BaseModel):
     mcp_oauth_jwks: str = Field(
         "", alias="MCP_OAUTH_JWKS", description="where the issuer's keys are, if not at its usual address"
     )
+    mcp_toolsets: Names = Field(
+        "", alias="MCP_TOOLSETS", description="toolsets, by comma, that the MCP server offers; empty: all it can"
+    )
     mcp_server_url: str = Field("", alias="MCP_SERVER_URL", description="where the supervisor finds the MCP server")
+
+    dead_letter_queue_url: str = Field(
+        "", alias="DEAD_LETTER_QUEUE_URL", description="queue that learns which uploads could not be indexed, and why"
+    )
+    athena_workgroup: str = Field(
+        "",
+        alias="ATHENA_WORKGROUP",
+        description="`affidavit fleet ask` asks Athena in this workgroup; empty: DuckDB here",
+    )
+    athena_database: str = Field(
+        "affidavit", alias="ATHENA_DATABASE", description="database of the fleet's tables in Athena"
+    )
 
     chat_provider: str = Field("bedrock", alias="CHAT_PROVIDER", description="bedrock, offline, or a LangChain name")
     chat_model_id: str = Field(

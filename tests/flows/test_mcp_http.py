@@ -273,6 +273,7 @@ def test_the_command_refuses_to_serve_without_a_key_and_says_how(tmp_path: Path)
     [
         (("--http",), {"MCP_API_KEY": "short"}, "too short"),
         (("--toolsets", "nodes,surprise"), {}, "surprise"),
+        ((), {"MCP_TOOLSETS": "nodes,surprise"}, "surprise"),
         (("--toolsets", "collection"), {}, "LOGS_BUCKET"),
         (("--bundles", "/nowhere/at/all"), {}, "no folder"),
         ((), {"ENABLE_COMPREHEND": "true"}, "ENABLE_PII_REDACTION"),

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import affidavit
-from affidavit.entrypoints.cli.settings_page import settings_page
+from affidavit.entrypoints.cli.settings_page import ELSEWHERE, settings_page
 from affidavit.settings import Settings
 
 READ = re.compile(r'os\.environ(?:\.get\(|\[)"([A-Z_]+)"|"([A-Z_]+)" in os\.environ|envvar="([A-Z_]+)"')
@@ -27,3 +27,14 @@ def test_no_other_variable_is_read_unsaid() -> None:
     }
     assert read, "the expression finds nothing"
     assert sorted(name for name in read if f"`{name}`" not in page) == []
+
+
+def test_nothing_of_ours_is_read_beside_the_settings() -> None:
+    """What is left belongs to others: AWS, OpenTelemetry, the desktop."""
+    assert set(ELSEWHERE) == {
+        "AWS_ENDPOINT_URL",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+        "AWS_LAMBDA_FUNCTION_NAME",
+        "XDG_CACHE_HOME",
+    }

@@ -58,9 +58,9 @@ def ask(
         datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Only indexes made on this day or later.")
     ] = None,
     workgroup: Annotated[
-        str, typer.Option(envvar="ATHENA_WORKGROUP", help="Ask Athena in this workgroup, not this machine.")
+        str, typer.Option(help="Ask Athena in this workgroup, not this machine (ATHENA_WORKGROUP).")
     ] = "",
-    database: Annotated[str, typer.Option(envvar="ATHENA_DATABASE", help="Athena's database.")] = "affidavit",
+    database: Annotated[str, typer.Option(help="Athena's database (ATHENA_DATABASE).")] = "",
 ) -> None:
     """Ask a question; one JSON object a row. How many indexes it rests on goes to standard error."""
     answer = _asked(_inquiry(question, sql, cluster or [], since), workgroup, database)
@@ -111,6 +111,7 @@ def _asked(inquiry: "Inquiry", workgroup: str, database: str) -> "FleetAnswer":
     from affidavit.settings import Settings
 
     settings = Settings.from_environment()
+    workgroup, database = workgroup or settings.athena_workgroup, database or settings.athena_database
     if workgroup:
         from affidavit.adapters.aws.athena import AthenaFleet
         from affidavit.adapters.aws.clients import AwsClients

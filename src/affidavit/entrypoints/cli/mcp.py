@@ -20,7 +20,7 @@ from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.mcp.auth import AnyOfThem, KeyVerifier, StoredKeyVerifier, checked_key
 from affidavit.entrypoints.mcp.issuer import issuer_verifiers
 from affidavit.entrypoints.mcp.server import build_server
-from affidavit.entrypoints.mcp.tool import Toolset
+from affidavit.entrypoints.mcp.tool import toolsets_named
 from affidavit.entrypoints.mcp.wiring import Wish, build_calls
 from affidavit.errors import InputRefused
 from affidavit.settings import Settings
@@ -50,7 +50,8 @@ def run_mcp(options: McpOptions) -> Exit:
     settings = _settled(Settings.from_environment(), options)
     verifier = _verifier(options, settings) if options.is_http else None
     start_exporting()
-    server = build_server(build_calls(settings, Wish(bundles=options.bundles, toolsets=_toolsets(options.toolsets))))
+    wish = Wish(bundles=options.bundles, toolsets=toolsets_named(settings.mcp_toolsets))
+    server = build_server(build_calls(settings, wish))
     if verifier is None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _leave)
@@ -69,6 +70,7 @@ def _settled(settings: Settings, options: McpOptions) -> Settings:
         "mcp_oauth_issuer": options.oauth_issuer,
         "mcp_oauth_audience": options.oauth_audience,
         "mcp_oauth_jwks": options.oauth_jwks,
+        "mcp_toolsets": options.toolsets,
     }
     return settings.model_copy(update={name: value for name, value in said.items() if value})
 
@@ -128,16 +130,6 @@ def _stored_key(settings: Settings) -> Callable[[], str]:
     from affidavit.adapters.aws.clients import AwsClients
 
     return partial(get_mcp_api_key, AwsClients(settings.region), settings.mcp_api_key_parameter)
-
-
-def _toolsets(text: str | None) -> frozenset[Toolset] | None:
-    if text is None:
-        return None
-    names = _listed(text)
-    unknown = sorted(set(names) - set(Toolset))
-    if unknown or not names:
-        raise InputRefused(f"no such toolset: {', '.join(unknown) or text!r}", hint=f"there are {', '.join(Toolset)}")
-    return frozenset(Toolset(name) for name in names)
 
 
 def _listed(text: str) -> tuple[str, ...]:

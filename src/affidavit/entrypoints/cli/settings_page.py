@@ -11,10 +11,6 @@ ELSEWHERE = {
     "OTEL_EXPORTER_OTLP_ENDPOINT": "where spans and metrics are sent; nothing is sent without it",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "the same, for spans alone",
     "AWS_LAMBDA_FUNCTION_NAME": "set by Lambda: metrics are then also written as log lines (EMF)",
-    "DEAD_LETTER_QUEUE_URL": "Lambda that takes bundles in: the queue that knows which uploads could not be indexed",
-    "MCP_TOOLSETS": "Lambda of the MCP server: toolsets, by comma, that it offers",
-    "ATHENA_DATABASE": "`affidavit fleet`: the database that Athena finds the findings of all bundles in",
-    "ATHENA_WORKGROUP": "`affidavit fleet`: the workgroup its questions run in",
     "XDG_CACHE_HOME": "where compiled rules are kept between runs",
 }
 

@@ -4,7 +4,6 @@ The key lies in Parameter Store; where an OAuth issuer is named, its tokens open
 """
 
 import asyncio
-import os
 from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
@@ -19,7 +18,7 @@ from affidavit.entrypoints.mcp.auth import AnyOfThem, KeyVerifier, StoredKeyVeri
 from affidavit.entrypoints.mcp.http import Door, http_app
 from affidavit.entrypoints.mcp.issuer import issuer_verifiers
 from affidavit.entrypoints.mcp.server import build_server
-from affidavit.entrypoints.mcp.tool import Toolset
+from affidavit.entrypoints.mcp.tool import toolsets_named
 from affidavit.entrypoints.mcp.wiring import Wish, build_calls
 from affidavit.settings import Settings
 
@@ -44,8 +43,8 @@ def _door(host: str) -> Door:
 
 @cache
 def _server() -> Server[Any]:
-    wanted = frozenset(Toolset(name) for name in os.environ.get("MCP_TOOLSETS", "").split(",") if name)
-    return build_server(build_calls(_settings(), Wish(toolsets=wanted or None)))
+    settings = _settings()
+    return build_server(build_calls(settings, Wish(toolsets=toolsets_named(settings.mcp_toolsets))))
 
 
 @cache

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +14,7 @@ from affidavit.errors import AffidavitError, InvariantBroken, UpstreamFailed
 if TYPE_CHECKING:
     from affidavit.adapters.aws.dead_letters import SqsDeadLetters
     from affidavit.nodes.library import Library
+    from affidavit.settings import Settings
 
 _LOG = logging.getLogger()
 # What we store ourselves may look like an archive, too: a node keeps archives among its files.
@@ -96,14 +96,13 @@ def application() -> Intake:
         directory=app.directory,
         region=app.settings.region,
     )
-    return Intake(library=library, dead_letters=_dead_letters(app.settings.region))
+    return Intake(library=library, dead_letters=_dead_letters(app.settings))
 
 
-def _dead_letters(region: str) -> "SqsDeadLetters | None":
-    url = os.environ.get("DEAD_LETTER_QUEUE_URL", "")
-    if not url:
+def _dead_letters(settings: "Settings") -> "SqsDeadLetters | None":
+    if not settings.dead_letter_queue_url:
         return None
     from affidavit.adapters.aws.clients import AwsClients
     from affidavit.adapters.aws.dead_letters import SqsDeadLetters
 
-    return SqsDeadLetters(AwsClients(region), url)
+    return SqsDeadLetters(AwsClients(settings.region), settings.dead_letter_queue_url)

@@ -9,11 +9,22 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from affidavit.errors import InputRefused
+
 
 class Toolset(StrEnum):
     NODES = "nodes"
     COLLECTION = "collection"
     LAMBDA = "lambda"
+
+
+def toolsets_named(text: str) -> frozenset[Toolset] | None:
+    """None when nothing is named: then everything that can be offered is meant. Raises InputRefused."""
+    names = {part.strip() for part in text.split(",") if part.strip()}
+    unknown = sorted(names - set(Toolset))
+    if unknown or (text and not names):
+        raise InputRefused(f"no such toolset: {', '.join(unknown) or text!r}", hint=f"there are {', '.join(Toolset)}")
+    return frozenset(Toolset(name) for name in names) or None
 
 
 @dataclass(frozen=True, kw_only=True)
