@@ -1,0 +1,89 @@
+"""The same name in another dress: capitals, hyphens, `hxxps`, `evil[.]example`, characters that nobody sees.
+
+A chat model that was talked into naming something may be talked into spelling it differently, too.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+=*-]*[A-Za-z0-9*]")
+# A plain word, number or time is nobody's identifier.
+_PLAIN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+(\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z?")
+_ACTION = re.compile(r"[a-z0-9-]+:[A-Z][A-Za-z*]+")
+_ACCOUNT = re.compile(r"[0-9]{12}")
+# Parts that mean something alone: a host, a role, a function.
+_BORDERS = re.compile(r"[/@:?=]+")
+_DEFANGED = re.compile(r"\s*[\[({]?\s*(?:\bdot\b)\s*[\])}]?\s*", re.IGNORECASE)
+_OPAQUE = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9+=]{24,}")
+SHORTEST_CORE = 8
+WORDS_COPIED = 7
+
+
+def tokens_of(text: str) -> list[str]:
+    """Everything in it that could be a name, actions of IAM aside: whoever may do what is looked up, not believed."""
+    return [one for one in _TOKEN.findall(text) if not _PLAIN.fullmatch(one) and not _ACTION.fullmatch(one)]
+
+
+def squeezed(text: str) -> str:
+    """Letters and digits alone, in lower case; lines stay apart."""
+    lines = unicodedata.normalize("NFKC", text).casefold().splitlines()
+    return "\n".join("".join(char for char in line if char.isalnum()) for line in lines)
+
+
+def is_opaque(token: str) -> bool:
+    """Encoded, most likely: nobody can see what it says."""
+    return _OPAQUE.fullmatch(token) is not None
+
+
+def names_hidden_in(
+    heard: str, is_known: Callable[[str], bool], is_known_squeezed: Callable[[str], bool]
+) -> Callable[[str], list[str]]:
+    """A function that finds names of `heard` in a text, however they are spelt there."""
+    cores = {
+        squeezed(name): name
+        for token in dict.fromkeys(_TOKEN.findall(heard))
+        for name in (token, *_BORDERS.split(token))
+        if _is_name(name) and not is_known(name)
+    }
+    unknown = {core: name for core, name in cores.items() if not is_known_squeezed(core)}
+    return lambda text: list(_found(text, unknown))
+
+
+def _found(text: str, names: dict[str, str]) -> Iterator[str]:
+    whole = squeezed(_DEFANGED.sub(".", text).replace("\n", " "))
+    words = {squeezed(one) for one in _candidates(text)}
+    for core, name in names.items():
+        # Nothing but letters and hyphens: apart they may be common words, so only one word, or two names, count.
+        is_distinctive = re.search(r"[0-9._/:@]", name) is not None
+        if core in words or (is_distinctive and core in whole):
+            yield name
+
+
+def _is_name(token: str) -> bool:
+    if _ACCOUNT.fullmatch(token):
+        return True
+    is_plain = _PLAIN.fullmatch(token) or _ACTION.fullmatch(token)
+    return not is_plain and len(squeezed(token)) >= SHORTEST_CORE
+
+
+def _candidates(text: str) -> Iterator[str]:
+    words = [word for word in re.split(r"[\s,;()\"'`]+", text) if word]
+    yield from (word.strip(".") for word in words)
+    yield from (f"{one}{two}" for one, two in pairwise(words) if one[0].isupper() and two[0].isupper())
+
+
+def copied(text: str, heard: str) -> str | None:
+    """The first words, seven in a row, that stand in `heard` as well."""
+    said = _runs(heard)
+    return next((run for run in _runs(text) if run in said), None)
+
+
+def _runs(text: str) -> dict[str, None]:
+    """Within a line; in the order of the text."""
+    found: dict[str, None] = {}
+    for line in text.casefold().splitlines():
+        words = re.findall(r"[\w'’-]+", line)
+        found.update({" ".join(words[at : at + WORDS_COPIED]): None for at in range(len(words) - WORDS_COPIED + 1)})
+    return found
