@@ -22,6 +22,8 @@ from affidavit.index.slots import RuleSlots
 
 # Tell a worker about growth this often, so that it is never far behind the unpacking.
 GROWTH = 1 << 20
+# Fewer bytes are scanned sooner than workers start.
+WORTH_A_CREW = 24 << 20
 # A worker hears of small files together.
 _TOLD_AT_ONCE = 32
 _HITS_AT_ONCE = 20_000
@@ -89,6 +91,8 @@ def scan_files(files: Mapping[str, Path], slots: RuleSlots, workers: int) -> dic
         _Grown(path=path, location=str(location), size=location.stat().st_size, is_whole=True)
         for path, location in files.items()
     ]
+    if sum(task.size for task in whole) < WORTH_A_CREW:
+        return _scan_here(whole, slots)
     whole.sort(key=lambda task: -task.size)
     # Numbers of four bytes in a pipe: a read of one number is never torn between two readers.
     numbers, write_end = os.pipe()
@@ -103,6 +107,13 @@ def scan_files(files: Mapping[str, Path], slots: RuleSlots, workers: int) -> dic
         for worker in crew:
             worker.stop()
         os.close(numbers)
+
+
+def _scan_here(whole: list[_Grown], slots: RuleSlots) -> dict[str, ScannedFile]:
+    bench = _Bench(slots)
+    for task in whole:
+        bench.do(task)
+    return {scanned.path: scanned for scanned in bench.finished}
 
 
 def _work_through(bench: "_Bench", tasks: list[_Grown], numbers: int) -> None:

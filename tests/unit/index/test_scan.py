@@ -11,7 +11,7 @@ from tests.support.packs import a_pack, a_rule, a_suppression
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.citation import check
-from affidavit.index.crew import scan_files
+from affidavit.index.crew import WORTH_A_CREW, scan_files
 from affidavit.index.scan import BLOCK, FileScan, ScannedFile, scan_buffer
 from affidavit.index.slots import RuleSlots
 
@@ -170,7 +170,9 @@ def test_every_finding_of_any_content_verifies(content: bytes) -> None:
             assert others == expected[finding.rule][1:101]
 
 
-def test_more_workers_find_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("worth", [0, WORTH_A_CREW])
+def test_more_workers_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worth: int) -> None:
+    monkeypatch.setattr("affidavit.index.crew.WORTH_A_CREW", worth)
     files = {}
     for number in range(12):
         files[f"var_log/{number}.log"] = tmp_path / str(number)
