@@ -39,6 +39,7 @@ def groups(full: RulePack, rounds: int, sizes: list[int]) -> dict[str, Group]:
     found["full-scan"] = lambda: cases.scan_speed(full, 0.001, rounds, target=2.0, label=", all rules,")
     found["patterns"] = lambda: slowest_pattern(full)
     found["full-pass"] = lambda: cases.pass_speed(full, 500, 0.001, rounds, target=1.8, label=", all rules,")
+    found["floor"] = lambda: cases.floor(pack, rounds)
     found["cold"] = lambda: cases.cold_speed(full, rounds)
     found["members"] = lambda: cases.small_members(pack, rounds)
     if 2000 in sizes:

@@ -1,5 +1,6 @@
 """What is measured, and what it should reach."""
 
+import hashlib
 import json
 import os
 import re
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+from isal import igzip
+
 from affidavit.bundle.layout import role_of
 from affidavit.bundle.lines import LineIndex, build_line_index, read_lines
 from affidavit.bundle.manifest import manifest_to_json
@@ -23,6 +26,7 @@ from affidavit.index.record import index_to_json
 from affidavit.index.slots import RuleSlots, Says, slots_of
 from affidavit.investigation import EXTRACTED, analyze
 from affidavit.knowledge import Knowledge
+from affidavit.rules.matcher import ROOM, Matcher
 from affidavit.rules.pack import RulePack
 from benchmarks import peers
 from benchmarks.bundles import DATA, BigBundle, big_bundle, expected_counts, patterns_file
@@ -104,6 +108,44 @@ def pass_speed(
         name=f"pass {label}: seconds", value=timings["pass"].median, target=float("inf"), better="lower", unit="s"
     )
     yield _differences(pack, bundle, counts, f"pass {label}")
+
+
+def floor(pack: RulePack, rounds: int) -> Iterator[Result]:
+    """What no order of work can avoid: each step alone on one core, all of it shared by two without a pause."""
+    bundle = big_bundle(pack, 500, 0.001)
+    slots = RuleSlots(pack)
+    timings = run_rounds(
+        {
+            "steps": lambda: _necessary_steps(bundle, slots.matcher),
+            "gzip": lambda: peers.shell(peers.gzip_alone(bundle.archive)),
+        },
+        rounds,
+        between=_clean,
+    )
+    yield Result(
+        name="most that inflate, digests, scan and write allow against gzip",
+        value=speed_ratio(timings, "steps", "gzip") * (os.cpu_count() or 1),
+        target=float("inf"),
+        better="lower",
+    )
+
+
+def _necessary_steps(bundle: BigBundle, matcher: Matcher) -> None:
+    """Inflate, md5, sha256, scan and write, block by block in the cache, without files, lines, hits or an index."""
+    hashes = hashlib.md5(usedforsecurity=False), hashlib.sha256()
+    archive = hashlib.md5(usedforsecurity=False), hashlib.sha256()
+    block = bytearray(1 << 19)
+    view = memoryview(block)[:-ROOM]
+    WORK.mkdir(parents=True, exist_ok=True)
+    with igzip.open(bundle.archive) as source, (WORK / "all").open("wb", buffering=0) as sink:
+        while count := source.readinto(view):
+            for each in hashes:
+                each.update(view[:count])
+            matcher.scan(block, count)
+            sink.write(view[:count])
+    packed = bundle.archive.read_bytes()
+    for each in archive:
+        each.update(packed)
 
 
 def cold_speed(pack: RulePack, rounds: int) -> Iterator[Result]:
