@@ -135,6 +135,14 @@ def _category_of_foreign(exception: BaseException) -> ErrorCategory:
     return ErrorCategory.UNKNOWN
 
 
+def botocore_code(exception: BaseException) -> str | None:
+    """The service's own word in an error of botocore's; None when it is none."""
+    response: object = getattr(exception, "response", None)
+    if type(exception).__module__.partition(".")[0] != "botocore" or not isinstance(response, dict):
+        return None
+    return str(cast("dict[str, dict[str, Any]]", response).get("Error", {}).get("Code", ""))
+
+
 def _category_of_botocore(exception: BaseException, response: object) -> ErrorCategory:
     if not isinstance(response, dict):
         return _category_of_code(type(exception).__name__, None)

@@ -10,9 +10,11 @@ from langchain_core.runnables import Runnable
 
 from affidavit.agent.attempts import in_thread
 from affidavit.agent.conversation import tidy
+from affidavit.agent.errors import botocore_code
 from affidavit.agent.failures import ChatModelFailed
 from affidavit.agent.patience import Patience
 from affidavit.agent.tools import SUBMIT, create_tools
+from affidavit.errors import AffidavitError
 
 Bound = Runnable[LanguageModelInput, AIMessage]
 
@@ -44,6 +46,25 @@ class Replies:
             raise ChatModelFailed(
                 f"the chat model did not reply within {self._patience.reply:g} s", code="NoReplyInTime"
             ) from error
+        except Exception as error:
+            raise _told_apart(error) from error
+
+
+def _told_apart(error: Exception) -> Exception:
+    """Whatever a provider's own client raised here, the chat model failed: by type alone it might be the MCP server."""
+    if isinstance(error, AffidavitError):
+        return error
+    status = getattr(error, "status_code", None)
+    code = "ConnectionError" if _is_about_the_line(error) else botocore_code(error) or type(error).__name__
+    return ChatModelFailed(
+        f"the chat model failed: {error}", code=code, status=status if isinstance(status, int) else None
+    )
+
+
+def _is_about_the_line(error: Exception) -> bool:
+    """Providers name their own errors of timeouts and connections so, and derive them from nothing in common."""
+    names = (kind.__name__ for kind in type(error).__mro__)
+    return isinstance(error, OSError) or any("Timeout" in name or "Connection" in name for name in names)
 
 
 def _forced(chat: BaseChatModel, tools: list[dict[str, Any]]) -> Bound | None:

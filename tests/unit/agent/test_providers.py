@@ -1,6 +1,12 @@
 """The chat model that the settings name, or a clear word why there is none."""
 
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
+from langchain_core.language_models import BaseChatModel
 
 from affidavit.adapters.aws.chat import BedrockChat
 from affidavit.agent.errors import classify_error
@@ -8,8 +14,12 @@ from affidavit.agent.failures import ChatModelFailed
 from affidavit.agent.offline import OfflineChat
 from affidavit.agent.providers import chat_model
 from affidavit.errors import InputRefused
-from affidavit.incidents.diagnostician import ErrorCategory
+from affidavit.incidents.diagnostician import ErrorCategory, Outcome
+from affidavit.sandbox.bedrock import PREFIX
+from affidavit.sandbox.chat_scripts import denied, good, throttled
 from affidavit.settings import Settings
+
+from .support import investigate, scenario
 
 
 def test_bedrock_needs_a_model_to_be_named() -> None:
@@ -58,3 +68,114 @@ def test_a_profile_that_does_not_say_what_is_behind_it_is_looked_up_and_an_outag
     with pytest.raises(ChatModelFailed) as caught:
         chat_model(Settings.from_environment({"CHAT_MODEL_ID": f"{ARN}application-inference-profile/abc"}))
     assert classify_error(caught.value).category is ErrorCategory.BEDROCK_TRANSIENT
+
+
+# --- through LangChain -----------------------------------------------------------------------------------------------
+
+# What a provider's package raises: a status, or a name of its own for a lost line.
+STAND_IN = """
+from affidavit.agent.offline import OfflineChat
+
+class ApiStatusError(Exception):
+    def __init__(self, status_code):
+        super().__init__(f"status {status_code}")
+        self.status_code = status_code
+
+class APITimeoutError(Exception):
+    pass
+
+class Chat(OfflineChat):
+    model: str
+
+    def _generate(self, *args, **named):
+        if self.model.isdigit():
+            raise ApiStatusError(int(self.model))
+        if self.model == "slow":
+            raise APITimeoutError("no answer")
+        return super()._generate(*args, **named)
+
+def init_chat_model(model, *, model_provider, temperature, max_retries):
+    assert (temperature, max_retries) == (0, 0)
+    if model_provider == "unknown":
+        raise ValueError("Unsupported provider")
+    return Chat(model=model)
+"""
+
+
+@pytest.fixture
+def langchain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], BaseChatModel]]:
+    """A stand-in for the package `langchain`, which is not among our dependencies, found as the real one would be."""
+    package = tmp_path / "langchain"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "chat_models.py").write_text(STAND_IN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    forget_langchain()
+    yield lambda model: chat_model(Settings.from_environment({"CHAT_PROVIDER": "acme", "CHAT_MODEL_ID": model}))
+    forget_langchain()
+
+
+def forget_langchain() -> None:
+    for name in [one for one in sys.modules if one.partition(".")[0] == "langchain"]:
+        del sys.modules[name]
+
+
+def test_another_provider_is_made_by_langchain_and_investigates(langchain: Callable[[str], BaseChatModel]) -> None:
+    result = investigate(langchain("large"), scenario())
+    assert result.outcome is Outcome.DIAGNOSED
+
+
+@pytest.mark.parametrize(
+    ("model", "category", "calls"),
+    [
+        ("429", ErrorCategory.BEDROCK_TRANSIENT, 2),
+        ("503", ErrorCategory.BEDROCK_TRANSIENT, 2),
+        ("401", ErrorCategory.BEDROCK_AUTH, 1),
+        ("404", ErrorCategory.BEDROCK_CONFIG, 1),
+        ("slow", ErrorCategory.BEDROCK_TRANSIENT, 2),
+    ],
+)
+def test_what_another_provider_raises_is_the_chat_models_failure(
+    langchain: Callable[[str], BaseChatModel], model: str, category: ErrorCategory, calls: int
+) -> None:
+    made: Any = langchain(model)
+    asked: list[str] = []
+    kind = type(made)
+
+    class Counted(kind):
+        def _generate(self, *args: Any, **named: Any) -> Any:
+            asked.append(model)
+            return super()._generate(*args, **named)
+
+    result = investigate(Counted(model=model), scenario())
+    assert result.error is not None
+    assert result.error.category is category
+    assert len(asked) == calls
+
+
+@pytest.mark.usefixtures("langchain")
+def test_a_provider_that_langchain_does_not_know_is_refused() -> None:
+    with pytest.raises(InputRefused, match="knows no provider 'unknown'"):
+        chat_model(Settings.from_environment({"CHAT_PROVIDER": "unknown", "CHAT_MODEL_ID": "x"}))
+
+
+@pytest.mark.parametrize(
+    ("script", "outcome", "category"),
+    [
+        (good, Outcome.DIAGNOSED, None),
+        (denied, Outcome.ERROR, ErrorCategory.BEDROCK_AUTH),
+        (throttled, Outcome.ERROR, ErrorCategory.BEDROCK_TRANSIENT),
+    ],
+)
+def test_the_real_langchain_makes_a_chat_model_that_investigates(
+    serve, aws_environment, script, outcome: Outcome, category: ErrorCategory | None
+) -> None:
+    pytest.importorskip("langchain.chat_models", reason="langchain is not installed; it is no dependency of ours")
+    aws_environment.setenv("AWS_DEFAULT_REGION", "ca-central-1")
+    serve(script)
+    chat = chat_model(
+        Settings.from_environment({"CHAT_PROVIDER": "bedrock_converse", "CHAT_MODEL_ID": f"{PREFIX}scripted"})
+    )
+    result = investigate(chat, scenario())
+    assert result.outcome is outcome
+    assert category is None or (result.error is not None and result.error.category is category)
