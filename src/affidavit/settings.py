@@ -65,7 +65,7 @@ class Settings(BaseModel):
         "", alias="MCP_OAUTH_AUDIENCE", description="the audience such a token must name; needed with an issuer"
     )
     mcp_oauth_jwks: str = Field(
-        "", alias="MCP_OAUTH_JWKS", description="where the issuer's keys are, if not at its usual address"
+        "", alias="MCP_OAUTH_JWKS", description="where the issuer's keys are, if not where it says itself"
     )
     mcp_toolsets: Names = Field(
         "", alias="MCP_TOOLSETS", description="toolsets, by comma, that the MCP server offers; empty: all it can"

@@ -205,7 +205,7 @@ def mcp(
     oauth_issuer: Annotated[str, typer.Option(help="Accept tokens that this issuer signed (MCP_OAUTH_ISSUER).")] = "",
     oauth_audience: Annotated[str, typer.Option(help="The audience such a token must name (MCP_OAUTH_AUDIENCE).")] = "",
     oauth_jwks: Annotated[
-        str, typer.Option(help="Where the issuer's keys are, if not at its usual address (MCP_OAUTH_JWKS).")
+        str, typer.Option(help="Where the issuer's keys are, if not where it says itself (MCP_OAUTH_JWKS).")
     ] = "",
     stateless: Annotated[
         bool, typer.Option("--stateless", help="With --http: keep no sessions, answer in plain JSON.")

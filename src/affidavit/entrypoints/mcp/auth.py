@@ -11,10 +11,11 @@ from typing import Any, Final
 
 import anyio.to_thread
 import jwt
-from jwt.exceptions import PyJWTError
+from jwt.exceptions import PyJWKClientConnectionError, PyJWTError
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 
 from affidavit.entrypoints.mcp.calls import COLLECT_SCOPE
+from affidavit.entrypoints.mcp.discovery import IssuerKeys, keys_at
 from affidavit.errors import AffidavitError, InputRefused
 
 READ_SCOPE: Final = "affidavit:read"
@@ -69,16 +70,23 @@ def checked_key(key: str, name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class JwtVerifier:
-    """Tokens of one issuer, for one audience, checked against the issuer's published keys."""
+    """Tokens of one issuer, for one audience, checked against the issuer's published keys.
+
+    Without `jwks_url` the issuer is asked where they are.
+    """
 
     issuer: str
     audience: str
-    jwks_url: str
+    jwks_url: str = ""
 
     async def verify_token(self, token: str) -> AccessToken | None:
         try:
             claims = await anyio.to_thread.run_sync(self._claims, token)
-        except PyJWTError as error:
+        except PyJWKClientConnectionError as error:
+            # Not the token's fault: whoever runs the server has to hear of it.
+            _LOG.warning("a token was refused, its key could not be had: %s", error)
+            return None
+        except (PyJWTError, ValueError) as error:
             _LOG.info("a token was refused: %s", type(error).__name__)
             return None
         subject = str(claims["sub"])
@@ -91,11 +99,14 @@ class JwtVerifier:
         )
 
     @cached_property
-    def _keys(self) -> jwt.PyJWKClient:
-        return jwt.PyJWKClient(self.jwks_url, cache_keys=True, timeout=5)
+    def _keys(self) -> Callable[[], jwt.PyJWKClient]:
+        if not self.jwks_url:
+            return IssuerKeys(self.issuer).client
+        client = keys_at(self.jwks_url)
+        return lambda: client
 
     def _claims(self, token: str) -> dict[str, Any]:
-        key = self._keys.get_signing_key_from_jwt(token)
+        key = self._keys().get_signing_key_from_jwt(token)
         return jwt.decode(
             token,
             key.key,

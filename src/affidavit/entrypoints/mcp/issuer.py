@@ -17,5 +17,4 @@ def issuer_verifiers(settings: Settings) -> tuple[TokenVerifier, ...]:
             "an OAuth issuer needs an audience",
             hint="set --oauth-audience or MCP_OAUTH_AUDIENCE to what tokens for this server name",
         )
-    jwks = settings.mcp_oauth_jwks or f"{issuer.rstrip('/')}/.well-known/jwks.json"
-    return (JwtVerifier(issuer=issuer, audience=settings.mcp_oauth_audience, jwks_url=jwks),)
+    return (JwtVerifier(issuer=issuer, audience=settings.mcp_oauth_audience, jwks_url=settings.mcp_oauth_jwks),)
