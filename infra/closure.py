@@ -16,7 +16,7 @@ class Target:
     @classmethod
     def of_lambda(cls) -> "Target":
         # Not from options.py: that would load the CDK for two digits. A test holds them together.
-        return cls(python="3.14")
+        return cls(python="3.13")
 
     @classmethod
     def of_this_interpreter(cls) -> "Target":

@@ -14,9 +14,10 @@ from constructs import Construct
 
 from infra import names
 from infra.options import ARCHITECTURE, RUNTIME, Options
-from infra.wildcards import explain
+from infra.wildcards import acknowledge, explain
 
 ARTIFACTS = "ArtifactsBucket"
+_NOT_THE_LATEST = "The newest Python that our packages were really started in; Lambda supports it for years to come."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +92,7 @@ class PackagedFunction(Construct):
             vpc=vpc,
             security_groups=groups,
         )
+        acknowledge(self.function, "AwsSolutions-L1", _NOT_THE_LATEST)
         self.function.node.add_dependency(self._policy)
         if dead_letters is not None:
             self.allow("KeepDeadLetters", ["sqs:SendMessage"], [dead_letters.queue_arn])

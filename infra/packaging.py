@@ -12,11 +12,12 @@ import shutil
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from infra.closure import Target, closure
+from infra.starting import failure, interpreter
 from infra.wheels import from_index, from_installed
 
 ROOT = Path(__file__).parents[1]
@@ -24,26 +25,69 @@ LOCK = ROOT / "requirements.lock"
 # Lambda's own: a package and its layers together, unpacked.
 MOST_UNPACKED = 250 * 1024 * 1024
 _ENGINE = ("google-re2", "hyperscan", "isal", "numpy", "opentelemetry-api", "pydantic", "pyyaml")
-_CALLED = ("cloudwatch", "dynamodb", "ec2", "eks", "iam", "kms", "lambda", "logs", "s3", "sns", "sqs", "ssm", "sts")
+_CALLED = (
+    *("cloudwatch", "comprehend", "dynamodb", "ec2", "eks", "iam", "kms"),
+    *("lambda", "logs", "s3", "sns", "sqs", "ssm", "sts"),
+)
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Package:
-    """`roots` are what our modules import; `services` are the AWS services whose descriptions boto3 needs."""
+    """`roots` are what our modules import; `services` are the AWS services whose descriptions boto3 needs.
+
+    `loads` are the handlers, and what they import only when they need it.
+    """
 
     name: str
     roots: tuple[str, ...]
     services: tuple[str, ...] = _CALLED
+    loads: tuple[str, ...] = ()
 
 
 PACKAGES = (
-    Package(name="ingest", roots=(*_ENGINE, "boto3", "duckdb"), services=("dynamodb", "ec2", "s3", "sqs", "sts")),
-    Package(name="mcp", roots=(*_ENGINE, "boto3", "mcp", "starlette")),
+    Package(
+        name="ingest",
+        roots=(*_ENGINE, "boto3", "duckdb"),
+        services=("dynamodb", "ec2", "s3", "sqs", "sts"),
+        loads=(
+            "affidavit.entrypoints.lambdas.on_bundle_uploaded",
+            "affidavit.adapters.aws.dead_letters",
+            "affidavit.adapters.aws.fleet",
+            "affidavit.adapters.aws.objects",
+            "affidavit.fleet.publish",
+            "affidavit.investigation",
+            "affidavit.nodes.ingest",
+            "duckdb",
+            "hyperscan",
+        ),
+    ),
+    Package(
+        name="mcp",
+        roots=(*_ENGINE, "boto3", "mcp", "starlette"),
+        loads=(
+            "affidavit.entrypoints.lambdas.mcp_http",
+            "affidavit.entrypoints.lambdas.on_gateway_call",
+            "affidavit.adapters.aws.objects",
+            "affidavit.adapters.aws.workloads",
+            "affidavit.nodes.library",
+            "cryptography.hazmat.primitives.asymmetric.rsa",
+            "hyperscan",
+        ),
+    ),
     Package(
         name="supervisor",
         roots=(*_ENGINE, "boto3", "langchain-aws", "langchain-core", "langgraph", "mcp"),
         services=(*_CALLED, "bedrock", "bedrock-runtime"),
+        loads=(
+            "affidavit.entrypoints.lambdas.on_incident",
+            "affidavit.entrypoints.lambdas.on_watchdog_tick",
+            "affidavit.adapters.aws.chat",
+            "affidavit.agent.mcp_tools",
+            "affidavit.agent.rules",
+            "affidavit.agent.run",
+            "langchain_aws",
+        ),
     ),
     # Lambda's own boto3 is good enough for a program that shall break.
     Package(name="demo", roots=()),
@@ -140,10 +184,30 @@ def main() -> int:
     (asked.out / "packages.json").write_text(json.dumps([asdict(each) for each in built], indent=1) + "\n")
     for each in built:
         print(f"{each.name:12}{each.zipped / 1e6:8.1f} MB zipped{each.unpacked / 1e6:8.1f} MB unpacked  {each.file}")
+    return max(_sized(built), 0 if asked.installed else _started(built, asked.out, target))
+
+
+def _sized(built: Sequence[Built]) -> int:
     large = [each.name for each in built if each.unpacked > MOST_UNPACKED]
     if large:
         print(f"too large for Lambda ({MOST_UNPACKED / 1e6:.0f} MB unpacked): {', '.join(large)}", file=sys.stderr)
     return 1 if large else 0
+
+
+def _started(built: Sequence[Built], out: Path, target: Target) -> int:
+    """A wheel may be there and not start; that is better learned here than from the first event."""
+    loads = {package.name: package.loads for package in PACKAGES}
+    wanted = [each for each in built if loads[each.name]]
+    python = interpreter(target.python)
+    if python is None:
+        print(f"not started: there is no Python {target.python} on this machine", file=sys.stderr)
+        return 0
+    failures = {each.name: said for each in wanted if (said := failure(out / each.file, loads[each.name], python))}
+    for name, said in failures.items():
+        print(f"{name} does not start in Python {target.python}: {said}", file=sys.stderr)
+    if not failures:
+        print(f"started in Python {target.python}: {', '.join(each.name for each in wanted)}")
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """The templates, deployed into an emulator that checks IAM, with the real packages.
 
-Two things differ from AWS, and only these: the emulator speaks plain HTTP, so statements that refuse it are taken out;
-and names such as *.lambda-url.*.on.aws lead nowhere, so a relay hands requests to the MCP server's function.
+Three things differ from AWS, and only these: the emulator speaks plain HTTP, so statements that refuse it are taken
+out; names such as *.lambda-url.*.on.aws lead nowhere, so a relay hands requests to the MCP server's function; and
+functions share the cores of this machine, so fewer of them read bundles at once.
 """
 
 import base64
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,9 @@ from tests.infra.templates import chosen
 
 REGION = "ca-central-1"
 KEY_PARAMETER = "/incident-response/mcp-api-key"
+AT_ONCE = 3
 NODE_ROLE = "arn:aws:iam::000000000000:role/a-node"
+_NODES = {"NodeRoleArns": f"{NODE_ROLE},{NODE_ROLE}-of-another-group"}
 Found = TypeVar("Found")
 
 
@@ -70,8 +73,8 @@ def environment_of(url: str) -> dict[str, str]:
 
 
 @contextmanager
-def deployed(folder: Path, templates: Path, packages: Path) -> Iterator[Deployed]:
-    """Needs `environment_of` the emulator, which is entered by the caller."""
+def deployed(folder: Path, templates: Path, packages: Path, *, only: Collection[str] = ()) -> Iterator[Deployed]:
+    """Every stack, or `only` these. The environment names the emulator as long as it runs."""
     emulator = EnforcingEmulator(folder / "emulator", region=REGION)
     emulator.start()
     account = Account(url=emulator.url, region=REGION)
@@ -81,14 +84,12 @@ def deployed(folder: Path, templates: Path, packages: Path) -> Iterator[Deployed
         with _pointed(environment_of(emulator.url)):
             said: list[str] = []
             wanted = Wanted(
-                templates=_over_http(templates, folder / "templates"),
+                templates=_over_http(templates, folder / "templates", only),
                 packages=packages,
-                parameters={
-                    "ChatProvider": "offline",
-                    "McpServerUrl": f"{relay.url}/mcp",
-                    "NodeRoleArns": f"{NODE_ROLE},{NODE_ROLE}-of-another-group",
-                },
-                extras=frozenset({"demo"}),
+                parameters=_NODES
+                if only
+                else {**_NODES, "ChatProvider": "offline", "McpServerUrl": f"{relay.url}/mcp"},
+                extras=frozenset() if only else frozenset({"demo"}),
             )
             deployment = Deployment(AwsClients(REGION), wanted, said.append)
             first_plan = deployment.plan()
@@ -118,11 +119,16 @@ def _pointed(environment: dict[str, str]) -> Iterator[None]:
         yield
 
 
-def _over_http(templates: Path, folder: Path) -> Path:
+def _over_http(templates: Path, folder: Path, only: Collection[str]) -> Path:
     folder.mkdir()
     for file in templates.glob("*.template.json"):
+        if only and file.name.partition(".")[0] not in only:
+            continue
         template = json.loads(file.read_text())
         kept = {name: _without_refusals(each) for name, each in template["Resources"].items()}
+        for each in template["Resources"].values():
+            if "ScalingConfig" in each.get("Properties", {}):
+                each["Properties"]["ScalingConfig"]["MaximumConcurrency"] = AT_ONCE
         template["Resources"] = {name: each for name, each in kept.items() if each is not None}
         (folder / file.name).write_text(json.dumps(template))
     return folder
@@ -170,11 +176,11 @@ def _function_url(account: Account) -> Callable[[Request], Answer | None]:
     return answer
 
 
-def eventually(ask: Callable[[], Found], *, seconds: float = 120) -> Found:
+def eventually(ask: Callable[[], Found], *, seconds: float = 120, every: float = 0.2) -> Found:
     """The first answer that is true. Its last one, when time is up: the assertion then says what was there."""
     deadline = time.monotonic() + seconds
     while True:
         found = ask()
         if found or time.monotonic() > deadline:
             return found
-        time.sleep(0.2)
+        time.sleep(every)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from infra.closure import Target, closure
 from infra.packaging import LOCK, MOST_UNPACKED, PACKAGES, Package, build
+from infra.starting import failure, interpreter
 from infra.wheels import LockBroken, _entries
 
 from tests.infra.conftest import ROOT
@@ -131,6 +132,30 @@ def test_the_lock_has_every_distribution_that_lambda_needs() -> None:
 def test_a_distribution_that_the_lock_lacks_is_refused() -> None:
     with pytest.raises(LockBroken, match="no-such-thing"):
         _entries(LOCK.read_text(), ["no-such-thing"])
+
+
+def test_a_package_that_does_not_start_is_told_from_one_that_does(tmp_path: Path) -> None:
+    python = interpreter(Target.of_this_interpreter().python)
+    assert python == sys.executable
+    archive = tmp_path / "small.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("good.py", "import json")
+        # It is installed here; in the package it is not.
+        packed.writestr("lacking.py", "import pytest")
+    assert failure(archive, ["good"], python) == ""
+    assert "pytest" in failure(archive, ["good", "lacking"], python)
+
+
+def test_a_python_that_is_not_here_is_not_taken_for_another() -> None:
+    assert interpreter("2.1") is None
+
+
+def test_every_handler_of_the_templates_is_among_what_its_package_loads(templates: dict[str, Template]) -> None:
+    for template in templates.values():
+        for each in template.of_type("AWS::Lambda::Function").values():
+            package = each["Properties"]["Code"]["S3Key"]["Ref"].removesuffix("Package").lower()
+            module = each["Properties"]["Handler"].rpartition(".")[0]
+            assert package == "demo" or module in BY_NAME[package].loads
 
 
 def test_packages_are_made_for_the_python_that_templates_name(templates: dict[str, Template]) -> None:

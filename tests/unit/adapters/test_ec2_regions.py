@@ -1,4 +1,4 @@
-"""Where a node is: our own region first, then all others at once, and a region that cannot be asked is not "nowhere"."""
+"""Where a node is: our own region first, then all others at once. One that cannot be asked is not "nowhere"."""
 
 import threading
 from dataclasses import dataclass, field
