@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from affidavit.checks.found import NotComputable
+from affidavit.evidence.wide import is_wide, wide_text
 
 # Command output is small; past these a file is no table that a check knows, and reading it would cost minutes.
 LARGEST = 32 * 1024 * 1024
 MOST_LINES = 1_000_000
 # What a computation sees of a line. Citations always cover the whole line.
 SEEN_OF_LINE = 16 * 1024
+_SNIFFED = 8192
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,15 @@ class Document:
         return not self.data.strip()
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Numbers from 1, and the text without its line end. Bytes that are not UTF-8 become U+FFFD."""
+        """Numbers from 1, and the text without its line end. Bytes that are not UTF-8 become U+FFFD.
+
+        A file in UTF-16 is read as such; its lines lie between the same line-feed bytes.
+        """
+        is_utf16 = is_wide(self.data[:_SNIFFED])
         for number, start, end in self._spans():
-            yield number, self.data[start : min(end, start + SEEN_OF_LINE)].decode("utf-8", "replace")
+            seen = self.data[start : min(end, start + SEEN_OF_LINE)]
+            wide = wide_text(seen) if is_utf16 else None
+            yield number, seen.decode("utf-8", "replace") if wide is None else wide
 
     def spans(self, numbers: Collection[int]) -> dict[int, tuple[int, int]]:
         """Where lines lie in the file: first byte and the byte after the last, without the line end."""

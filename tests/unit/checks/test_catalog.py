@@ -75,6 +75,7 @@ PROMISED = {
     "system.rebooted-often": "medium",
     "system.time-service-not-active": "medium",
     "system.zombie-processes": "low",
+    "windows.node-service-stopped": "high",
 }
 
 

@@ -59,6 +59,7 @@ COMPUTATIONS: Mapping[str, Computation] = {
     "processes.pids": processes.pids,
     "processes.pressure": processes.pressure,
     "services.none-active": services.none_active,
+    "services.windows-stopped": services.windows_stopped,
     "sysctl.conntrack-use": sysctl.conntrack_use,
     "sysctl.equals": sysctl.setting_equals,
     "sysctl.file-handles": sysctl.file_handles,

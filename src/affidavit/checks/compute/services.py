@@ -1,4 +1,7 @@
-"""Units from `systemctl list-units`, which leaves out what is not active: absence counts only in a whole list."""
+"""Units from `systemctl list-units`, which leaves out what is not active: absence counts only in a whole list.
+
+And services of Windows, which `Get-Service` lists whatever their state.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,6 +25,18 @@ def none_active(documents: Sequence[Document], *, units: tuple[str, ...], called
         yield Shown(document.path, line, f"{unit} is {active} ({sub})")
     if not found and end:
         yield Shown(document.path, end, f"none of {', '.join(units)} is among {len(states)} units")
+
+
+def windows_stopped(documents: Sequence[Document], *, names: tuple[str, ...]) -> Iterator[Found]:
+    """Blocks of `Name : …` and `Status : …` lines, one a service."""
+    for document in documents:
+        name = ""
+        for number, text in document.lines():
+            key, _, value = (part.strip() for part in text.partition(":"))
+            if key == "Name":
+                name = value
+            elif key == "Status" and name in names and value not in ("Running", ""):
+                yield Shown(document.path, number, f"the service {name} is {value}")
 
 
 def _units(document: Document) -> tuple[dict[str, tuple[int, str, str]], int]:

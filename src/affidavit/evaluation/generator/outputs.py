@@ -12,6 +12,8 @@ from affidavit.evaluation.generator.faults import Edit
 from affidavit.evaluation.generator.tree import Tree
 from affidavit.evaluation.generator.truth import Problem
 
+_MARK = "\ufeff"
+
 
 def put_outputs(tree: Tree, layout: Data, edits: Sequence[Edit]) -> None:
     for name in texts(layout["trees"]):
@@ -34,7 +36,7 @@ def _put_output(tree: Tree, path: str, content: object) -> None:
     if "evtx" in special:
         tree.put(path, _evtx(int(str(special["evtx"])), Random(path)))
     else:
-        tree.put(path, b"\xff\xfe" + text.encode("utf-16-le") if special else text.encode())
+        tree.put(path, (_MARK + text).encode("utf-16-le") if special else text.encode())
 
 
 def _evtx(chunks: int, rng: Random) -> bytes:
@@ -46,15 +48,21 @@ def _evtx(chunks: int, rng: Random) -> bytes:
 
 def _apply(tree: Tree, edit: Edit) -> None:
     path = tree.path(edit.file)
-    before = tree.files[path].decode()
+    before = _text_of(tree.files[path])
     if edit.find not in before:
         raise ValueError(f"fault {edit.fault}: {path} does not hold {edit.find!r}; bring the two files together")
-    tree.files[path] = before.replace(edit.find, edit.replace).encode()
+    after = before.replace(edit.find, edit.replace)
+    tree.files[path] = after.encode("utf-16-le" if after.startswith(_MARK) else "utf-8")
+
+
+def _text_of(content: bytes) -> str:
+    """With the mark of UTF-16 in front where the file has one."""
+    return content.decode("utf-16-le" if content.startswith(_MARK.encode("utf-16-le")) else "utf-8")
 
 
 def _problem(tree: Tree, edit: Edit) -> Problem:
     path = tree.path(edit.file)
-    lines = tuple(n for n, line in enumerate(tree.files[path].decode().split("\n"), 1) if edit.text in line)
+    lines = tuple(n for n, line in enumerate(_text_of(tree.files[path]).split("\n"), 1) if edit.text in line)
     if not lines:
         raise ValueError(f"fault {edit.fault}: {path} does not hold {edit.text!r} after all edits")
     return Problem(
