@@ -272,7 +272,7 @@ def test_files_are_private_to_the_user(tmp_path: Path) -> None:
 
 
 def test_output_in_utf_16_is_read_and_a_log_in_utf_16_is_not(tmp_path: Path) -> None:
-    """Checks read such output by its own bytes; rules would find nothing in such a log, so it is not counted as read."""
+    """Checks read such output by its own bytes; rules would find nothing in such a log."""
     wide = "\ufeffName   : kubelet\r\nStatus : Stopped\r\n".encode("utf-16-le")
     files = by_path(unpacked(tar(member("system/services", wide), member("eks/bootstrap.log", wide)), tmp_path))
     assert (files["system/services"].skip, content_of(files["system/services"])) == (None, wide)
