@@ -1,18 +1,36 @@
 """Is everything we know tested? Take one rule, check or suppression away and see that a scenario notices.
 
-Every answer is a real run without the piece, on the scenarios where it had something to say. Of the other rules only
-those that spoke in the scenario are loaded: one that said nothing there has nothing to say there now, and an engine of
-a few dozen patterns is built twenty times sooner than one of hundreds.
+Only scenarios in which the piece had something to say are tried, the likeliest first. The bundle of a scenario is made,
+unpacked and scanned once for all pieces that are tried on it. What a rule that is taken away had hit is struck out:
+rules do not hear of each other before that. All that comes after is done anew for each piece: folding, recoveries,
+starts, confirmation, checks, judgement.
 """
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from multiprocessing import get_context
+from pathlib import Path
 
-from affidavit.evaluation.nodes import ScenarioRun, run_scenario
+import numpy as np
+
+from affidavit.bundle.limits import Limits
+from affidavit.bundle.opening import open_bundle
+from affidavit.bundle.stored import stored_bundle
+from affidavit.bundle.unpack import unpack
+from affidavit.evaluation.bundles import place
+from affidavit.evaluation.judge import judge
+from affidavit.evaluation.nodes import Quiet, ScenarioRun
 from affidavit.evaluation.scenario import Scenario
+from affidavit.index.assemble import assemble_index
+from affidavit.index.crew import scan_files
+from affidavit.index.hits import FileHits
+from affidavit.index.record import FindingsIndex
+from affidavit.index.scan import ScannedFile
+from affidavit.index.slots import RuleSlots, slots_of
 from affidavit.knowledge import Knowledge
 
 # A piece of knowledge that several scenarios use is caught by the first of them or, most likely, by none.
@@ -37,21 +55,39 @@ class Mutation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Job:
+class _Piece:
+    """`left` are the scenarios that were not tried yet, likeliest first."""
+
     kind: Kind
     id: str
-    scenarios: tuple[Scenario, ...]
-    known_troubles: tuple[frozenset[str], ...]
-    spoke: tuple[frozenset[str], ...]
+    left: tuple[str, ...]
+    tried: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Job:
+    """All pieces that are tried on one scenario, one after the other."""
+
+    scenario: Scenario
+    spoke: frozenset[str]
+    pieces: tuple[_Piece, ...]
 
 
 def run_mutations(runs: Sequence[ScenarioRun], knowledge: Knowledge, *, workers: int) -> Iterator[Mutation]:
-    """`runs` are those of the whole knowledge: they tell where a piece matters."""
-    jobs = list(_jobs(runs, knowledge))
+    """As they are settled. `runs` are those of the whole knowledge: they tell where a piece matters."""
+    by_id = {run.scenario.id: run for run in runs}
+    open_pieces = list(_pieces(runs, knowledge))
     with ProcessPoolExecutor(
         max_workers=workers, mp_context=get_context("fork"), initializer=_inherit, initargs=(knowledge,)
     ) as pool:
-        yield from pool.map(_mutated, jobs)
+        while open_pieces:
+            yield from (_unnoticed(piece) for piece in open_pieces if not piece.left)
+            jobs = _jobs([piece for piece in open_pieces if piece.left], by_id)
+            open_pieces: list[_Piece] = []
+            for done in as_completed([pool.submit(_tried, job) for job in jobs]):
+                settled, unsettled = done.result()
+                yield from settled
+                open_pieces += unsettled
 
 
 def without(knowledge: Knowledge, kind: Kind, piece: str) -> Knowledge:
@@ -67,26 +103,19 @@ def without(knowledge: Knowledge, kind: Kind, piece: str) -> Knowledge:
             return replace(knowledge, pack=replace(pack, suppressions=kept))
 
 
-def _jobs(runs: Sequence[ScenarioRun], knowledge: Knowledge) -> Iterator[_Job]:
+def _pieces(runs: Sequence[ScenarioRun], knowledge: Knowledge) -> Iterator[_Piece]:
     for rule in knowledge.pack.rules:
-        yield _job(Kind.RULE, rule.id, _likeliest(runs, rule.id))
+        yield _piece(Kind.RULE, rule.id, _likeliest(runs, rule.id))
     for check in knowledge.checks:
-        yield _job(Kind.CHECK, check.id, _likeliest(runs, check.id))
+        yield _piece(Kind.CHECK, check.id, _likeliest(runs, check.id))
     for suppression in knowledge.pack.suppressions:
         # Only a healthy node can show that an explanation is needed: elsewhere the hit is no false alarm.
         healthy = [run for run in runs if run.scenario.is_healthy and suppression.id in run.suppressed]
-        yield _job(Kind.SUPPRESSION, suppression.id, healthy)
+        yield _piece(Kind.SUPPRESSION, suppression.id, healthy)
 
 
-def _job(kind: Kind, piece: str, runs: Sequence[ScenarioRun]) -> _Job:
-    chosen = runs[:_TRIED]
-    return _Job(
-        kind=kind,
-        id=piece,
-        scenarios=tuple(run.scenario for run in chosen),
-        known_troubles=tuple(frozenset(run.troubles) for run in chosen),
-        spoke=tuple(_spoke(run) for run in chosen),
-    )
+def _piece(kind: Kind, name: str, runs: Sequence[ScenarioRun]) -> _Piece:
+    return _Piece(kind=kind, id=name, left=tuple(run.scenario.id for run in runs[:_TRIED]))
 
 
 def _likeliest(runs: Sequence[ScenarioRun], rule: str) -> list[ScenarioRun]:
@@ -103,11 +132,24 @@ def _weight(run: ScenarioRun, rule: str) -> int:
     return 0 if any(problem.rules == (rule,) for problem in having) else 1
 
 
+def _jobs(pieces: Sequence[_Piece], runs: Mapping[str, ScenarioRun]) -> list[_Job]:
+    """One a scenario, those with most to do first."""
+    wanted: dict[str, list[_Piece]] = {}
+    for piece in pieces:
+        wanted.setdefault(piece.left[0], []).append(piece)
+    jobs = [
+        _Job(scenario=runs[name].scenario, spoke=_spoke(runs[name]), pieces=tuple(some))
+        for name, some in wanted.items()
+    ]
+    return sorted(jobs, key=lambda job: -len(job.pieces))
+
+
 def _spoke(run: ScenarioRun) -> frozenset[str]:
     return frozenset(judged.finding.rule for judged in run.analysis.judgement.findings) if run.analysis else frozenset()
 
 
 def _only(knowledge: Knowledge, spoke: frozenset[str]) -> Knowledge:
+    """Of the rules those that spoke: an engine of a few dozen patterns is built twenty times sooner."""
     explained = {rule for suppression in knowledge.pack.suppressions for rule in suppression.rules}
     kept = tuple(rule for rule in knowledge.pack.rules if rule.id in spoke | explained or rule.marks_start)
     return replace(knowledge, pack=replace(knowledge.pack, rules=kept))
@@ -120,12 +162,89 @@ def _inherit(knowledge: Knowledge) -> None:
     _inherited[:] = [knowledge]
 
 
-def _mutated(job: _Job) -> Mutation:
-    tried: list[str] = []
-    for scenario, known, spoke in zip(job.scenarios, job.known_troubles, job.spoke, strict=True):
-        tried.append(scenario.id)
-        smaller = without(_only(_inherited[0], spoke), job.kind, job.id)
-        fresh = [trouble for trouble in run_scenario(scenario, smaller).troubles if trouble not in known]
-        if fresh:
-            return Mutation(kind=job.kind, id=job.id, caught_by=scenario.id, trouble=fresh[0], tried=tuple(tried))
-    return Mutation(kind=job.kind, id=job.id, caught_by=None, tried=tuple(tried))
+def _tried(job: _Job) -> tuple[list[Mutation], list[_Piece]]:
+    """What was noticed, and what is still to be tried elsewhere."""
+    settled: list[Mutation] = []
+    unsettled: list[_Piece] = []
+    with tempfile.TemporaryDirectory(prefix="affidavit-eval-") as folder:
+        stage = Stage(job.scenario, Path(folder), _only(_inherited[0], job.spoke))
+        usual = set(stage.troubles())
+        for piece in job.pieces:
+            fresh = [trouble for trouble in stage.troubles_without(piece.kind, piece.id) if trouble not in usual]
+            moved = replace(piece, left=piece.left[1:], tried=(*piece.tried, job.scenario.id))
+            if fresh:
+                settled.append(_noticed(moved, job.scenario.id, fresh[0]))
+            else:
+                unsettled.append(moved)
+    return settled, unsettled
+
+
+def _noticed(piece: _Piece, scenario: str, trouble: str) -> Mutation:
+    return Mutation(kind=piece.kind, id=piece.id, caught_by=scenario, trouble=trouble, tried=piece.tried)
+
+
+def _unnoticed(piece: _Piece) -> Mutation:
+    return Mutation(kind=piece.kind, id=piece.id, caught_by=None, tried=piece.tried)
+
+
+class Stage:
+    """The bundle of a scenario, unpacked and scanned; indexed and judged as often as wanted."""
+
+    def __init__(self, scenario: Scenario, folder: Path, knowledge: Knowledge) -> None:
+        placed, limits = place(scenario, folder / "bundle"), Limits()
+        with open_bundle(placed.path, limits=limits) as opened:
+            unpacked = unpack(opened.source, into=folder / "files", limits=limits, watcher=_Nobody(), progress=Quiet())
+        self._truth = placed.truth
+        self._bundle = stored_bundle(opened.name, unpacked)
+        self._knowledge = knowledge
+        self._slots, self._scanned = self._scan(knowledge)
+
+    def troubles(self) -> tuple[str, ...]:
+        return self._judged(self.index(self._scanned, self._slots, self._knowledge))
+
+    def troubles_without(self, kind: Kind, name: str) -> tuple[str, ...]:
+        return self._judged(self.index_without(kind, name))
+
+    def index_without(self, kind: Kind, name: str) -> FindingsIndex:
+        smaller = without(self._knowledge, kind, name)
+        match kind:
+            case Kind.RULE:
+                return self.index(self._struck(name), self._slots, smaller)
+            case Kind.CHECK:
+                return self.index(self._scanned, self._slots, smaller)
+            case Kind.SUPPRESSION:
+                # It decides which lines count, so the lines are read again.
+                slots, scanned = self._scan(smaller)
+                return self.index(scanned, slots, smaller)
+
+    def index(self, scanned: Mapping[str, ScannedFile], slots: RuleSlots, knowledge: Knowledge) -> FindingsIndex:
+        return assemble_index(self._bundle, scanned, slots, knowledge, started=time.monotonic())
+
+    def _scan(self, knowledge: Knowledge) -> tuple[RuleSlots, dict[str, ScannedFile]]:
+        slots = slots_of(knowledge.pack)
+        files = {file.path: file.location for file in self._bundle.files if file.location is not None}
+        return slots, scan_files(files, slots, 1)
+
+    def _struck(self, rule: str) -> dict[str, ScannedFile]:
+        """Without the hits of the rule."""
+        gone = [number for number, slot in enumerate(self._slots.table) if slot.rule.id == rule]
+        return {path: _without_slots(file, gone) for path, file in self._scanned.items()}
+
+    def _judged(self, index: FindingsIndex) -> tuple[str, ...]:
+        return judge(self._truth, index.findings, {}).troubles
+
+
+def _without_slots(file: ScannedFile, gone: Sequence[int]) -> ScannedFile:
+    kept = ~np.isin(file.hits.slot, gone)
+    if kept.all():
+        return file
+    columns = {field.name: getattr(file.hits, field.name)[kept] for field in fields(FileHits)}
+    return replace(file, hits=FileHits(**columns))
+
+
+class _Nobody:
+    def grown(self, path: str, location: Path, size: int) -> None:
+        pass
+
+    def finished(self, path: str, location: Path, size: int) -> None:
+        pass

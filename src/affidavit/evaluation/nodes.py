@@ -58,7 +58,7 @@ class ScenarioRun:
 
 
 def analyze_quietly(path: Path, knowledge: Knowledge, folder: Path) -> Analysis:
-    return analyze(path, knowledge=knowledge, workspace=folder, progress=_Quiet(), workers=1)
+    return analyze(path, knowledge=knowledge, workspace=folder, progress=Quiet(), workers=1)
 
 
 def run_scenario(
@@ -169,6 +169,6 @@ def _logs(placed: PlacedBundle, analysis: Analysis) -> tuple[int, int]:
     return len(logs), max(0, len(read) - max(0, unexplained))
 
 
-class _Quiet:
+class Quiet:
     def unpacked(self, path: str, consumed: int, stored: int) -> None:
         pass

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from affidavit.evaluation.metrics import Metrics, metrics_of
-from affidavit.evaluation.mutations import Kind, run_mutations, without
+from affidavit.evaluation.mutations import Kind, Stage, run_mutations, without
 from affidavit.evaluation.nodes import Analyst, ScenarioRun, analyze_quietly, run_scenario
 from affidavit.evaluation.scenario import Scenario, load_scenarios
 from affidavit.evidence.finding import ByteRange, Evidence, Finding
@@ -139,6 +139,32 @@ def test_an_alarm_on_a_healthy_node_fails_its_scenario() -> None:
     run = run_scenario(SCENARIOS["healthy-load-test"], smaller)
     assert numbers(run).finding_precision == 0.0
     assert not run_scenario(SCENARIOS["healthy-load-test"], KNOWLEDGE).troubles
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "scenario"),
+    [
+        (Kind.RULE, "kubelet.container-oom-killed", "oom"),
+        (Kind.RULE, "kernel.oom-killer-invoked", "oom"),
+        (Kind.RULE, "systemd.kubelet-started", "oom"),
+        (Kind.CHECK, "storage.disk-full", "disk-pressure"),
+        (Kind.SUPPRESSION, "oomkilled-in-load-tests", "healthy-load-test"),
+    ],
+)
+def test_striking_out_what_a_piece_had_to_say_is_the_same_as_running_without_it(
+    kind: Kind, name: str, scenario: str, tmp_path: Path
+) -> None:
+    stage = Stage(SCENARIOS[scenario], tmp_path, KNOWLEDGE)
+    fast = stage.index_without(kind, name)
+    slow: list[Analysis] = []
+
+    def watched(path: Path, knowledge: Knowledge, folder: Path) -> Analysis:
+        slow.append(analyze_quietly(path, knowledge, folder))
+        return slow[-1]
+
+    run_scenario(SCENARIOS[scenario], without(KNOWLEDGE, kind, name), watched)
+    assert name in {*(one.id for one in (*KNOWLEDGE.pack.rules, *KNOWLEDGE.checks, *KNOWLEDGE.pack.suppressions))}
+    assert (fast.findings, fast.suppressed) == (slow[0].index.findings, slow[0].index.suppressed)
 
 
 def test_what_no_scenario_covers_is_named() -> None:

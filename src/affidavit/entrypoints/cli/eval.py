@@ -160,7 +160,7 @@ def _mutations(runs: list[ScenarioRun], knowledge: Knowledge, workers: int, coun
     for mutation in run_mutations(runs, knowledge, workers=workers):
         found.append(mutation)
         counter.show(f"{len(found)} taken away  {mutation.id}")
-    return found
+    return sorted(found, key=lambda mutation: (mutation.kind, mutation.id))
 
 
 def _accepted(options: EvalOptions) -> EvaluationResult | None:
