@@ -6,32 +6,11 @@ from typing import Any
 from langchain_core.utils.json_schema import dereference_refs
 
 from affidavit.evidence.diagnosis import Diagnosis
+from affidavit.workloads.descriptions import ANSWERS, ASK_WHEN, EXAMPLE
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
 SUBMIT = "submit_diagnosis"
 
-_DESCRIPTIONS = {
-    "get_recent_logs": (
-        "The newest log events of the function, newest first, with the window that was searched. "
-        "Ask when the kind of error is not known, and to see whether it still happens. "
-        'Example: {"lambda_name": "data-processor"}'
-    ),
-    "get_iam_state": (
-        "The function's role: inline and attached policies with their documents, permissions boundary, policies on "
-        "resources, keys, and IAM's own decisions on actions the logs show denied. Ask on access errors. "
-        'Example: {"lambda_name": "data-processor"}'
-    ),
-    "get_lambda_config": (
-        "The function's settings and metrics: reserved concurrency (0 means it can never run), timeout, memory, "
-        "handler, runtime, state of the last update, names of environment variables. Ask on throttling, on runs that "
-        'never start, on timeouts and on start-up errors. Example: {"lambda_name": "data-processor"}'
-    ),
-    "get_network_state": (
-        "How the function's packets leave: subnets with routes and network ACLs, egress rules of its security groups, "
-        "VPC endpoints, DNS. A security group has no deny rules: what no egress rule allows is blocked. Ask when hosts "
-        'cannot be reached or names do not resolve. Example: {"lambda_name": "data-processor"}'
-    ),
-}
 _SUBMIT_DESCRIPTION = (
     "Hand in the diagnosis. A program re-reads every pointer in `evidence`; what does not match comes back. "
     'Example of a pointer: {"tool": "get_lambda_config", "field": "/ReservedConcurrentExecutions", "value": 0, '
@@ -44,7 +23,8 @@ _NOT_ASKED = ("produced_by", "confidence")
 def create_tools() -> list[dict[str, Any]]:
     """One specification per tool, in the form every LangChain chat model binds."""
     questions = [
-        _tool(name, _DESCRIPTIONS[name], schema.model_json_schema()) for name, schema in TOOL_ARG_SCHEMAS.items()
+        _tool(name, f"{ANSWERS[name]} {ASK_WHEN[name]} {EXAMPLE}", schema.model_json_schema())
+        for name, schema in TOOL_ARG_SCHEMAS.items()
     ]
     return [*questions, _tool(SUBMIT, _SUBMIT_DESCRIPTION, _submission_schema())]
 

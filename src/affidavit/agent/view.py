@@ -4,14 +4,18 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
+from affidavit.agent.budget import CHARACTERS_PER_TOKEN
 from affidavit.agent.prompt import fenced
+from affidavit.incidents.budget import truncate_to_budget
+from affidavit.incidents.degraded import PARTS
 from affidavit.ports import JsonValue
 
 CHARACTERS_AT_MOST = 40_000
+PART_OF = {tool: part for part, tool in PARTS.items()}
 
 
 def shown(tool: str, answer: Mapping[str, JsonValue], at_most: int = CHARACTERS_AT_MOST) -> str:
-    view, left_out = _fitted(answer, at_most)
+    view, left_out = _fitted(tool, answer, at_most)
     note = f"\nLeft out of this view for its length, but recorded: {'; '.join(left_out)}." if left_out else ""
     return fenced(tool, _text(view)) + note
 
@@ -28,14 +32,16 @@ def answer_shown(text: str) -> Mapping[str, JsonValue] | None:
     return cast("dict[str, JsonValue]", value) if isinstance(value, dict) else None
 
 
-def _fitted(answer: Mapping[str, JsonValue], at_most: int) -> tuple[Mapping[str, JsonValue], list[str]]:
-    """Oldest log events go first, then the longest fields. Events are newest first, so positions stay right."""
-    view, left_out = dict(answer), list[str]()
-    events = view.get("events")
-    if isinstance(events, list) and len(_text(view)) > at_most:
-        kept = _newest(events, at_most - len(_text({**view, "events": []})))
-        view["events"] = kept
-        left_out.append(f"the {len(events) - len(kept)} oldest events")
+def _fitted(tool: str, answer: Mapping[str, JsonValue], at_most: int) -> tuple[Mapping[str, JsonValue], list[str]]:
+    """Cut as facts for people are; what is still too long loses its longest fields, by name.
+
+    Events are newest first, so positions stay right.
+    """
+    if len(_text(answer)) <= at_most:
+        return answer, []
+    fitted = truncate_to_budget({PART_OF[tool]: answer}, at_most // CHARACTERS_PER_TOKEN)
+    view = dict(cast("Mapping[str, JsonValue]", fitted.context[PART_OF[tool]]))
+    left_out = list(fitted.details)
     while len(_text(view)) > at_most:
         longest = max(view, key=lambda name: len(_text(view[name])))
         left_out.append(f"{longest} ({len(_text(view[longest]))} characters)")
@@ -43,16 +49,6 @@ def _fitted(answer: Mapping[str, JsonValue], at_most: int) -> tuple[Mapping[str,
         if all(len(_text(value)) < 100 for value in view.values()):
             break
     return view, left_out
-
-
-def _newest(events: list[JsonValue], room: int) -> list[JsonValue]:
-    kept: list[JsonValue] = []
-    for event in events:
-        room -= len(_text(event)) + 2
-        if room < 0:
-            break
-        kept.append(event)
-    return kept
 
 
 def _text(value: JsonValue) -> str:

@@ -19,9 +19,11 @@ from affidavit.agent.rules import best_so_far
 from affidavit.agent.toolbox import EMPTY, DirectToolProvider
 from affidavit.agent.tools import create_tools
 from affidavit.agent.view import answer_shown, shown
+from affidavit.entrypoints.mcp.catalog import LAMBDA
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.diagnosis import Diagnosis, TokenUsage
 from affidavit.incidents.ledger import Ledger
+from affidavit.workloads.descriptions import EXAMPLE
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
 from .support import CountingTools, scenario
@@ -111,13 +113,22 @@ def test_a_long_answer_keeps_the_newest_events_in_their_places() -> None:
     kept = view["events"]
     assert 0 < len(kept) < 300
     assert kept == events[: len(kept)]
-    assert f"the {300 - len(kept)} oldest events" in text
+    assert f"dropped the {300 - len(kept)} oldest of 300 log events" in text
+    assert view["is_complete"] is False, "what is shown is not all of it"
 
 
-def test_a_long_policy_is_left_out_by_name() -> None:
-    text = shown("get_iam_state", {"role_name": "r", "inline_policies": {"a": "x" * 90_000}})
-    assert "inline_policies (" in text
-    assert len(text) < 50_000
+def test_of_a_long_policy_its_statement_ids_are_shown() -> None:
+    policy = {"Statement": [{"Sid": "Read", "Resource": "x" * 90_000}, {"Effect": "Allow"}]}
+    text = shown("get_iam_state", {"role_name": "r", "inline_policies": {"a": policy}})
+    view = answer_shown(text)
+    assert view == {"role_name": "r", "inline_policies": {"a": {"StatementSids": ["Read", "unnamed"]}}}
+    assert "reduced 1 policy documents" in text
+
+
+def test_a_field_that_is_long_without_need_is_left_out_by_name() -> None:
+    text = shown("get_network_state", {"lambda_name": "f", "security_groups": [{"name": "x" * 90_000}]})
+    assert "security_groups (" in text
+    assert len(text) < 1_000
 
 
 def test_text_inside_cannot_close_the_fence_it_stands_in() -> None:
@@ -142,6 +153,13 @@ def test_each_tool_is_offered_once_with_a_schema_without_references() -> None:
     assert [tool["name"] for tool in tools] == [*TOOL_ARG_SCHEMAS, "submit_diagnosis"]
     assert "$ref" not in json.dumps(tools)
     assert "produced_by" not in tools[-1]["parameters"]["properties"]
+
+
+def test_the_mcp_server_and_the_agent_say_the_same_of_a_tool() -> None:
+    served = {tool.name: tool.description.removesuffix(EXAMPLE) for tool in LAMBDA}
+    told = {tool["function"]["name"]: tool["function"]["description"] for tool in create_tools()}
+    assert len(served) == 4
+    assert all(told[name].startswith(text) for name, text in served.items())
 
 
 def test_the_graph_has_the_three_steps() -> None:
