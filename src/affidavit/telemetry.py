@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Final
@@ -27,6 +27,7 @@ _UNITS: Final = {
     "tool.time_to_first_finding": "Milliseconds",
     "tool.findings_count": "Count",
 }
+_flushes: Final[list[Callable[[int], None]]] = []
 _FINDINGS: Final = ("findings", "results", "timeline", "top_findings", "events")
 
 
@@ -94,14 +95,23 @@ def emf_line(tool: str, values: Mapping[str, float], *, at: float) -> str:
 
 def start_exporting() -> bool:
     """Send spans and metrics where the OTEL_* variables say; False when they say nothing or no SDK is installed."""
-    if not any(name in os.environ for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")):
+    is_all = "OTEL_EXPORTER_OTLP_ENDPOINT" in os.environ
+    sends_spans = is_all or "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" in os.environ
+    sends_metrics = is_all or "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT" in os.environ
+    if not sends_spans and not sends_metrics:
         return False
     try:
         from affidavit.telemetry_export import install
     except ImportError:
         return False
-    install()
+    _flushes.append(install(sends_spans=sends_spans, sends_metrics=sends_metrics))
     return True
+
+
+def flush(milliseconds: int = 2_000) -> None:
+    """Send what has not been sent yet. A receiver that does not answer holds nobody up for longer."""
+    for each in _flushes:
+        each(milliseconds)
 
 
 def _number(value: JsonValue) -> float:

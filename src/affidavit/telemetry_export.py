@@ -1,5 +1,7 @@
 """OTLP exporters for spans and metrics. Imported only when the extra `telemetry` is wanted and installed."""
 
+from collections.abc import Callable
+
 from opentelemetry import metrics, trace
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -10,10 +12,18 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 
-def install() -> None:
+def install(*, sends_spans: bool, sends_metrics: bool) -> Callable[[int], None]:
+    """Sends what is left, within so many milliseconds each; for a process that is about to end."""
     resource = Resource.create({"service.name": "affidavit"})
-    spans = TracerProvider(resource=resource)
-    spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    trace.set_tracer_provider(spans)
-    reader = PeriodicExportingMetricReader(OTLPMetricExporter())
-    metrics.set_meter_provider(MeterProvider(resource=resource, metric_readers=[reader]))
+    flushes: list[Callable[[int], bool]] = []
+    if sends_spans:
+        spans = TracerProvider(resource=resource)
+        spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        trace.set_tracer_provider(spans)
+        flushes.append(spans.force_flush)
+    if sends_metrics:
+        reader = PeriodicExportingMetricReader(OTLPMetricExporter())
+        meters = MeterProvider(resource=resource, metric_readers=[reader])
+        metrics.set_meter_provider(meters)
+        flushes.append(meters.force_flush)
+    return lambda milliseconds: [flush(milliseconds) for flush in flushes].clear()

@@ -35,6 +35,7 @@ def test_nothing_of_ours_is_read_beside_the_settings() -> None:
         "AWS_ENDPOINT_URL",
         "OTEL_EXPORTER_OTLP_ENDPOINT",
         "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+        "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
         "AWS_LAMBDA_FUNCTION_NAME",
         "XDG_CACHE_HOME",
     }

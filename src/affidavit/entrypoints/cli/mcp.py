@@ -24,7 +24,7 @@ from affidavit.entrypoints.mcp.tool import toolsets_named
 from affidavit.entrypoints.mcp.wiring import Wish, build_calls
 from affidavit.errors import InputRefused
 from affidavit.settings import Settings
-from affidavit.telemetry import start_exporting
+from affidavit.telemetry import flush, start_exporting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +78,9 @@ def _settled(settings: Settings, options: McpOptions) -> Settings:
 def _leave(_signal: int, _frame: object) -> None:
     """At once: a thread that waits for standard input cannot be called off, and unwinding would wait for it.
 
-    What is on disk survives a stop at any moment, and the next start tidies up.
+    What is on disk survives a stop at any moment, and the next start tidies up. Only telemetry is sent first.
     """
+    flush()
     os._exit(Exit.INTERRUPTED)
 
 

@@ -10,6 +10,7 @@ ELSEWHERE = {
     "AWS_ENDPOINT_URL": "and the like for one service: where AWS is, as every AWS SDK reads it; the sandbox sets it",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "where spans and metrics are sent; nothing is sent without it",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "the same, for spans alone",
+    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "the same, for metrics alone",
     "AWS_LAMBDA_FUNCTION_NAME": "set by Lambda: metrics are then also written as log lines (EMF)",
     "XDG_CACHE_HOME": "where compiled rules are kept between runs",
 }
