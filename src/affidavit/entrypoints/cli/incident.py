@@ -125,9 +125,9 @@ def replay(
     cassette: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `export` wrote.")],
     no_color: NoColor = False,
 ) -> None:
-    """Investigate a recorded incident again, by rules alone, and compare with the diagnosis of then.
+    """Investigate a recorded incident again, with what tools and chat model said then, and compare the diagnoses.
 
-    Needs no AWS account; nothing is stored. What a chat model wrote, rules may say in other words: that is told.
+    Needs no AWS account and no chat model; nothing is stored.
     """
     from affidavit.entrypoints.cli.incident_export import run_replay
 
