@@ -12,6 +12,7 @@ from affidavit.entrypoints.mcp.gateway_schemas import gateway_tools
 from infra import grants, names
 from infra.function import PackagedFunction, Spec
 from infra.options import Options
+from infra.personal_data import PersonalData
 from infra.state import STATE
 from infra.storage import Storage
 
@@ -22,6 +23,7 @@ class AgentCore(Stack):
     def __init__(self, scope: Construct, name: str, *, options: Options, storage: Storage) -> None:
         super().__init__(scope, name, description="Affidavit: an AgentCore gateway", analytics_reporting=False)
         tools = self._tools(options, storage)
+        PersonalData(self).hide_in(tools, with_comprehend=True)
         role = self._role(options, tools)
         gateway = agentcore.CfnGateway(
             self,

@@ -10,6 +10,7 @@ from infra.function import PackagedFunction, Spec
 from infra.network import Network
 from infra.oauth import oauth_environment
 from infra.options import KEY_PARAMETER, Options
+from infra.personal_data import PersonalData
 from infra.state import STATE
 from infra.storage import INDEXING_TIMEOUT, Storage
 
@@ -40,6 +41,10 @@ class NodeLogs(Stack):
         self.server = self._server()
         self.server_url = _public_url(self.server, "ServerUrl")
         self.collector = self._collector()
+        personal = PersonalData(self)
+        personal.hide_in(self.server, with_comprehend=True)
+        # It answers with states of collections, and no text of a log.
+        personal.hide_in(self.collector, with_comprehend=False)
 
     def _environment(self) -> dict[str, str]:
         return {

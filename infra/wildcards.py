@@ -14,6 +14,7 @@ REASONS = {
     "any-workload": "A diagnosis reads whichever function an alert names; all these actions only read.",
     "execution": "SSM makes the execution's id, so it cannot be known before; the document that may run is fixed.",
     "nodes": "Which nodes a cluster has changes; the instance must carry a tag that names an allowed cluster.",
+    "text": "Comprehend reads the text of the request itself; there is no resource to name.",
     "metric": "PutMetricData knows no resource; a condition fixes the namespace.",
     "interfaces": "Lambda makes the network interfaces itself, and EC2 names them afterwards.",
     "chaos": "EC2 names these things; the tag that only the demo carries is required.",

@@ -26,10 +26,9 @@ UNNAMED = {
     "FollowCommands": "execution",
     "WriteMetrics": "metric",
     "UseNetworkInterfaces": "interfaces",
+    "FindPersonalData": "text",
 }
-# Not settings of the product: which part of it a function is.
-READ_BY_THE_DOOR = {"MCP_TOOLSETS", "DEAD_LETTER_QUEUE_URL"}
-READING = re.compile(r"(Get|List|Describe|Filter|Simulate|Query|Head|ConditionCheck)")
+READING = re.compile(r"(Get|Detect|List|Describe|Filter|Simulate|Query|Head|ConditionCheck)")
 OUR_OWN = re.compile(
     r"table/(affidavit-state|incident-state|incident-context)|affidavit-logs-|log-group:/aws/lambda/affidavit-|:affidavit-"
 )
@@ -141,7 +140,7 @@ def test_the_key_refuses_our_roles_a_tool_that_nobody_knows(templates: dict[str,
 
 
 def test_functions_are_told_only_what_the_settings_know(templates: dict[str, Template]) -> None:
-    known = {each.alias for each in Settings.model_fields.values()} | {"XDG_CACHE_HOME"} | READ_BY_THE_DOOR
+    known = {each.alias for each in Settings.model_fields.values()} | {"XDG_CACHE_HOME"}
     for template in templates.values():
         for each in template.of_type("AWS::Lambda::Function").values():
             if each["Properties"]["FunctionName"] != "affidavit-data-processor":
@@ -157,6 +156,36 @@ def test_both_servers_take_tokens_of_the_issuer_that_the_operator_names(template
     assert {content["Parameters"][name]["Default"] for name in named.values()} == {""}
     (assertion,) = content["Rules"]["IssuerNeedsAudience"]["Assertions"]
     assert assertion["Assert"] == {"Fn::Not": [{"Fn::Equals": [{"Ref": "OAuthAudience"}, ""]}]}
+
+
+def test_comprehend_may_be_asked_only_while_it_is_wanted(templates: dict[str, Template]) -> None:
+    for stack, name in (("AffidavitNodeLogs", "affidavit-mcp"), ("AffidavitAgentCore", "affidavit-gateway-tools")):
+        template = templates[stack]
+        told = function_named(name, templates)["Environment"]["Variables"]
+        assert told["ENABLE_PII_REDACTION"] == {"Fn::If": ["HidesPersonalData", "true", "false"]}
+        assert told["ENABLE_COMPREHEND"] == {"Fn::If": ["AsksComprehend", "true", "false"]}
+        asking = [
+            each
+            for each in template.of_type("AWS::IAM::Policy").values()
+            if "comprehend:" in json.dumps(each["Properties"]["PolicyDocument"])
+        ]
+        assert [each["Condition"] for each in asking] == ["AsksComprehend"]
+        assert template.content["Parameters"]["PersonalData"]["Default"] == "shown"
+    statements = [each for one in templates.values() for each in one.role_statements()]
+    asking = {each.owner for each in statements for action in each.actions if action.startswith("comprehend:")}
+    assert asking == {"affidavit-mcp", "affidavit-gateway-tools"}
+
+
+@pytest.mark.parametrize("name", ["affidavit-supervisor", "affidavit-watchdog"])
+def test_who_ends_an_incident_may_tell_people_and_no_other_topic(name: str, templates: dict[str, Template]) -> None:
+    supervisor = templates["AffidavitSupervisor"]
+    topic = function_named(name, templates)["Environment"]["Variables"]["ALERT_TOPIC_ARN"]["Ref"]
+    assert supervisor.content["Resources"][topic]["Properties"]["TopicName"] == "affidavit-people"
+    own = [each for each in supervisor.role_statements() if each.owner == name]
+    told = [resource for each in own if "sns:Publish" in each.actions for resource in each.resources]
+    assert [resource.rpartition(":")[2] for resource in told] == ["affidavit-people"]
+    encrypting = [each.content["Sid"] for each in own if "kms:GenerateDataKey" in each.actions]
+    assert "EncryptMessages" in encrypting
 
 
 def function_named(name: str, templates: dict[str, Template]) -> dict[str, Any]:
