@@ -6,10 +6,15 @@ import pytest
 from tests.support.acceptance import Scene, scene
 from tests.support.topics import subscribed
 
+from affidavit.agent.rules import best_so_far
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.context import Context
 from affidavit.incidents.state import State, Status
+from affidavit.sandbox.account import FUNCTION
+from affidavit.verification.entry import make_entry
 from affidavit.verification.verify import verify
+from affidavit.workloads.questions import Workloads
+from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
 
 @pytest.fixture(scope="module")
@@ -26,17 +31,29 @@ def here(shared: Scene) -> Iterator[Scene]:
 
 
 def proven(here: Scene, ended: tuple[State, Context]) -> Diagnosis:
-    """The stored diagnosis, verified anew from the stored answers alone."""
+    """The stored diagnosis, verified anew from the stored answers alone; rules see the same faults in them."""
     state, context = ended
     assert state.status is Status.DIAGNOSED, (state.error_reason, here.log())
     assert context.diagnosis is not None
     entries = here.supervisor.records.entries(context.ledger)
     assert verify(context.diagnosis, entries).holds
+    by_rules = best_so_far(entries)
+    assert by_rules is not None
+    assert kinds(by_rules) == kinds(context.diagnosis)
+    assert all(step.evidence_basis for step in by_rules.remediation_plan)
     return context.diagnosis
 
 
 def kinds(diagnosis: Diagnosis) -> set[str]:
     return {kind.value for kind in diagnosis.fault_types}
+
+
+def test_a_healthy_function_is_not_given_a_fault(here: Scene) -> None:
+    workloads = Workloads(inspector=here.target, clock=here.app.clock, functions=None)
+    asked = {"lambda_name": FUNCTION}
+    entries = [make_entry(tool, tool, asked, workloads.answer(tool, asked)) for tool in sorted(TOOL_ARG_SCHEMAS)]
+    diagnosis = best_so_far(entries)
+    assert diagnosis is None or diagnosis.fault_types == ()
 
 
 def test_a_revoked_s3_policy_is_named_proven_by_the_role_cited_by_the_plan_and_people_are_told(here: Scene) -> None:

@@ -1,37 +1,43 @@
 """Workers that freeze and wake up in any order: none ever writes about an incident that is no longer theirs."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
+from itertools import count
+from typing import Any, ClassVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.support.incidents import REMAINING, a_bench, an_incident, memory_folder
+from tests.support.incidents import REMAINING, Bench, a_bench, an_incident, memory_folder
 
 from affidavit.incidents.diagnostician import AgentResult, LeaseLost, Outcome
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.state import NOTHING_SPENT, Due, Lease, Status
 from affidavit.incidents.supervisor import STALE_REASON
 
-ID = IncidentId("inc-1")
-
 
 class Workers(RuleBasedStateMachine):
-    """The truth is kept beside the store: whose epoch is newest, and how the incident ended."""
+    """The truth is kept beside the store: whose epoch is newest, and how the incident ended.
+
+    Each example is an incident of its own in one store: making a new store would take most of the time.
+    """
+
+    bench: ClassVar[Bench]
+    numbers: ClassVar[Iterator[int]] = count()
 
     def __init__(self) -> None:
         super().__init__()
-        self._folder = ExitStack()
-        self.bench = a_bench(self._folder.enter_context(memory_folder()))
+        self.incident = an_incident(f"inc-{next(self.numbers)}")
         self.leases: list[Lease] = []
         self.working: set[int] = set()
         self.newest = 0
         self.ended: Status | None = None
         self.ends = 0
 
-    def teardown(self) -> None:
-        self._folder.close()
+    @property
+    def incident_id(self) -> IncidentId:
+        return self.incident.incident_id
 
     @initialize()
     def arrive(self) -> None:
@@ -43,8 +49,8 @@ class Workers(RuleBasedStateMachine):
 
     @rule()
     def take(self) -> None:
-        seen = self.bench.states.get_state(ID)
-        lease = self.bench.states.take(an_incident(), seen, deadline=self.bench.clock.now() + REMAINING)
+        seen = self.bench.states.get_state(self.incident_id)
+        lease = self.bench.states.take(self.incident, seen, deadline=self.bench.clock.now() + REMAINING)
         if lease is not None:
             assert self.ended is None, "an incident that ended was taken again"
             assert lease.epoch == self.newest + 1
@@ -78,7 +84,7 @@ class Workers(RuleBasedStateMachine):
 
     @rule()
     def watchdog_gives_up(self) -> None:
-        seen = self.bench.states.get_state(ID)
+        seen = self.bench.states.get_state(self.incident_id)
         assert seen is not None
         if seen.status.is_open and not seen.is_leased(self.bench.clock.now()) and not seen.has_attempts_left:
             assert self.bench.states.give_up(seen, STALE_REASON)
@@ -101,14 +107,17 @@ class Workers(RuleBasedStateMachine):
 
     @invariant()
     def the_store_agrees(self) -> None:
-        state, context = self.bench.states.get_state(ID), self.bench.contexts.get_context(ID)
+        state, context = (
+            self.bench.states.get_state(self.incident_id),
+            self.bench.contexts.get_context(self.incident_id),
+        )
         if state is None:
             return
         assert state.epoch == self.newest
         assert self.ends <= 1
         if self.ended is not None:
             assert state.status is self.ended
-            assert not self.bench.states.due(Due.LEASE), "an incident that ended still stands among the leases"
+            assert state.due is not Due.LEASE, "an incident that ended still stands among the leases"
         if context is not None:
             assert self.ended is not None, "a result is stored of an incident that has not ended"
 
@@ -116,4 +125,15 @@ class Workers(RuleBasedStateMachine):
 Workers.TestCase.settings = settings(
     max_examples=1_000, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
 )
-TestZombies = Workers.TestCase
+
+
+@pytest.fixture(scope="class")
+def _one_store(request: pytest.FixtureRequest) -> Iterator[None]:
+    with memory_folder() as folder:
+        Workers.bench = a_bench(folder)
+        yield
+
+
+@pytest.mark.usefixtures("_one_store")
+class TestZombies(Workers.TestCase):
+    pass
