@@ -43,6 +43,7 @@ class Package:
     roots: tuple[str, ...]
     services: tuple[str, ...] = _CALLED
     loads: tuple[str, ...] = ()
+    has_commands: bool = False
 
 
 PACKAGES = (
@@ -92,6 +93,14 @@ PACKAGES = (
     # Lambda's own boto3 is good enough for a program that shall break.
     Package(name="demo", roots=()),
 )
+# Not a function: what a container needs to serve MCP over HTTP, and for the commands that read bundles.
+SERVER = Package(
+    name="server",
+    roots=(*_ENGINE, "boto3", "duckdb", "mcp", "rich", "starlette", "typer", "uvicorn"),
+    services=(*_CALLED, "athena"),
+    loads=("affidavit.entrypoints.cli.main", "affidavit.entrypoints.cli.mcp", "affidavit.investigation", "uvicorn"),
+    has_commands=True,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +144,7 @@ def _add_ours(package: Package, content: Path) -> None:
     if package.name == "demo":
         shutil.copy(ROOT / "src/affidavit/sandbox/data_processor/handler.py", content / "handler.py")
         return
-    ignored = shutil.ignore_patterns("__pycache__", "sandbox", "cli")
+    ignored = shutil.ignore_patterns("__pycache__", "sandbox", *(() if package.has_commands else ("cli",)))
     shutil.copytree(ROOT / "src/affidavit", content / "affidavit", ignore=ignored)
 
 
@@ -175,11 +184,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m infra.packaging", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("build/packages"))
     parser.add_argument("--installed", action="store_true", help="take what is installed here, for this interpreter")
-    parser.add_argument("--only", default="", help="only these packages, by comma")
+    parser.add_argument("--only", default="", help="only these packages, by comma; `server` is for an image")
     asked = parser.parse_args()
     target = Target.of_this_interpreter() if asked.installed else Target.of_lambda()
     asked.out.mkdir(parents=True, exist_ok=True)
-    wanted = [each for each in PACKAGES if not asked.only or each.name in asked.only.split(",")]
+    only = asked.only.split(",") if asked.only else [each.name for each in PACKAGES]
+    wanted = [each for each in (*PACKAGES, SERVER) if each.name in only]
     built = [build(package, target, asked.out, is_installed=asked.installed) for package in wanted]
     (asked.out / "packages.json").write_text(json.dumps([asdict(each) for each in built], indent=1) + "\n")
     for each in built:
@@ -196,7 +206,7 @@ def _sized(built: Sequence[Built]) -> int:
 
 def _started(built: Sequence[Built], out: Path, target: Target) -> int:
     """A wheel may be there and not start; that is better learned here than from the first event."""
-    loads = {package.name: package.loads for package in PACKAGES}
+    loads = {package.name: package.loads for package in (*PACKAGES, SERVER)}
     wanted = [each for each in built if loads[each.name]]
     python = interpreter(target.python)
     if python is None:
