@@ -24,6 +24,7 @@ from affidavit.incidents.intake import notices_of
 from affidavit.incidents.state import Status
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_nowhere
+from affidavit.incidents.watchdog import tick
 from affidavit.ports import JsonValue
 from affidavit.settings import Settings
 from affidavit.verification.verify import verify
@@ -60,6 +61,18 @@ class CountedTools(DirectToolProvider):
             return await super().call_tool(name, arguments)
 
 
+@dataclass
+class CountedMail:
+    """People, told in a file."""
+
+    notes: Path
+    boundaries: Boundaries
+
+    def notify(self, subject: str, message: str, *, key: str) -> None:
+        with self.boundaries.around("notify"), self.notes.open("a") as file:
+            file.write(f"{key}\n")
+
+
 BOUNDARIES = [Boundaries()]
 
 
@@ -77,6 +90,7 @@ def a_supervisor(folder: Path, scenario: WorkloadScenario, boundaries: Boundarie
         objects=FailingObjectStore(app.objects, boundaries),
         incident_state=FailingTable(app.incident_state, boundaries),
         incident_context=FailingTable(app.incident_context, boundaries),
+        notifier=CountedMail(folder / "mail", boundaries),
     )
     chat = CountedChat(notes=folder / "calls", boundaries=boundaries)
     agent = ChatDiagnostician(chat=chat, toolbox=lambda _: CountedTools(scenario.workloads()))
@@ -128,6 +142,7 @@ def _recovers(folder: Path, scenario: WorkloadScenario, normal: int, where: str)
     for ahead in (timedelta(minutes=11), timedelta(minutes=22)):
         supervisor = a_supervisor(folder, scenario, Boundaries(), LaterClock(ahead))
         supervisor.receive(the_incident(scenario), remaining=REMAINING)
+        tick(supervisor, until=supervisor.clock.now() + REMAINING)
     incident_id = the_incident(scenario).incident_id
     state, context = supervisor.states.get_state(incident_id), supervisor.contexts.get_context(incident_id)
     assert state is not None, where
@@ -136,3 +151,7 @@ def _recovers(folder: Path, scenario: WorkloadScenario, normal: int, where: str)
     assert context.diagnosis is not None, where
     assert verify(context.diagnosis, supervisor.records.entries(context.ledger)).holds, where
     assert chat_calls(folder) <= normal + 1, where
+    told = (folder / "mail").read_text().splitlines()
+    # Twice only when it died between telling and noting so.
+    assert len(told) == 1 or (len(told) == 2 and where.split()[1] in ("notify", "incident-state.write")), where
+    assert len(set(told)) == 1, where

@@ -1,6 +1,7 @@
 """Settings → a supervisor: what becomes of an incident when the settings are wrong."""
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,11 @@ from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.evaluation.workload_scenarios import SCENARIOS, load_workload_scenario
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.incidents.state import Status
+from affidavit.incidents.states import IncidentStates
 from affidavit.incidents.supervisor import Handled, Supervisor
 from affidavit.incidents.telemetry import to_nowhere
+from affidavit.sandbox.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Refuses, Reply
+from affidavit.sandbox.chat_scripts import good
 from affidavit.settings import Settings
 
 
@@ -47,3 +51,40 @@ def test_without_a_chat_model_that_can_be_made_the_incident_says_so_and_keeps_it
     assert len(context.ledger) == 4
     assert context.best_so_far is not None
     assert context.best_so_far.fault_types == (FaultType.PERMISSION_LOSS,)
+
+
+def test_an_incident_that_is_driven_again_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both tries of the second reply fail, so the attempt ends; the next one asks for that reply and nothing before."""
+
+    def script(request: ConverseRequest) -> Reply:
+        refusal = Refuses(status=503, code="ServiceUnavailableException")
+        return refusal if request.number in (2, 3) else good(request)
+
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    with BedrockSimulator(scripts={"scripted": script}) as simulator:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", simulator.url)
+        supervisor, incident = a_supervisor(tmp_path, CHAT_MODEL_ID=f"{PREFIX}scripted"), an_incident()
+        supervisor.receive(incident, remaining=timedelta(minutes=5))
+        failed = supervisor.states.get_state(incident.incident_id)
+        assert failed is not None
+        assert (failed.status, failed.error_category) == (Status.ERROR, "bedrock_transient")
+        assert failed.next_attempt_at is not None
+        later = replace(supervisor, clock=LaterClock(), states=IncidentStates(supervisor.states.table, LaterClock()))
+        later.resume(incident.incident_id, remaining=timedelta(minutes=15))
+    state = supervisor.states.get_state(incident.incident_id)
+    context = supervisor.contexts.get_context(incident.incident_id)
+    assert state is not None
+    assert context is not None
+    assert (state.status, state.attempts) == (Status.DIAGNOSED, 2)
+    first, second, third, *after = simulator.requests
+    assert [request.number for request in after] == [4, 5]
+    assert len(after[0].messages) == len(third.messages) == len(second.messages) > len(first.messages)
+    assert context.token_usage.total_tokens == 460 * 3
+
+
+class LaterClock:
+    """Past the pause before the next attempt."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + timedelta(minutes=5)

@@ -157,6 +157,11 @@ def test_a_stopped_server_is_a_connection_error_and_costs_no_token() -> None:
     assert (result.llm_calls, result.token_usage.total_tokens) == (0, 0)
 
 
+def test_connecting_and_shaking_hands_take_ten_seconds_at_most() -> None:
+    provider = McpToolProvider(url="http://127.0.0.1:9/mcp", key=Keys("right"))
+    assert (provider.connect_seconds, provider.handshake_seconds) == (10, 10)
+
+
 def test_a_black_hole_is_given_up_after_the_handshake_timeout_and_tried_once_more() -> None:
     accepted: list[socket.socket] = []
     with socket.create_server(("127.0.0.1", 0), backlog=16) as hole:
@@ -264,6 +269,38 @@ def test_a_parameter_store_that_hangs_does_not_hold_the_run() -> None:
     with pytest.raises(McpConnectionFailed, match="did not come within"):
         asked(McpToolProvider(url="http://127.0.0.1:9/mcp", key=hanging, connect_seconds=0.1))
     wait.set()
+
+
+def test_a_tool_that_answers_with_nothing_is_an_error() -> None:
+    server = server_of(scenario(), ("get_recent_logs", "get_iam_state", "get_network_state"))
+
+    def get_lambda_config(lambda_name: str) -> None:
+        return None
+
+    server.add_tool(get_lambda_config, name="get_lambda_config", description="silent", structured_output=False)
+    with served(server) as url:
+        answer = json.loads(asked(McpToolProvider(url=url, key=Keys("right"))))
+    assert answer == {"error": "Tool returned empty response"}
+
+
+def test_a_server_of_before_2025_is_asked_over_sse() -> None:
+    of = scenario()
+    app = Guarded(server_of(of).sse_app(), "right")
+    running = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        serving = threading.Thread(target=lambda: running.run(sockets=[door]), daemon=True)
+        serving.start()
+        while not running.started:
+            time.sleep(0.01)
+        url = f"http://127.0.0.1:{door.getsockname()[1]}/sse"
+        answer = json.loads(asked(McpToolProvider(url=url, key=Keys("right"))))
+        with pytest.raises(McpAuthFailed):
+            asked(McpToolProvider(url=url, key=Keys("wrong")))
+        running.should_exit = True
+        running.force_exit = True
+        serving.join(10)
+    assert answer == of.workloads().answer("get_lambda_config", {"lambda_name": "data-processor"})
 
 
 def test_a_server_without_our_tools_is_refused_at_the_door() -> None:

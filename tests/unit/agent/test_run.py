@@ -143,6 +143,52 @@ def test_a_chat_model_that_never_submits_stops_within_twelve_steps(serve, chat) 
     assert any("recursion limit exhausted without diagnosis" in gap for gap in result.diagnosis.gaps)
 
 
+def test_langgraphs_own_limit_is_caught_and_the_rules_stand_in(serve, chat) -> None:
+    """One step is a reply; its submission would be the second."""
+    serve(good)
+    result = investigate(chat(), scenario(), patience=Patience(steps=1, backoff_base=0.01))
+    assert result.outcome is Outcome.DIAGNOSED
+    assert result.diagnosis is not None
+    assert result.diagnosis.produced_by is ProducedBy.RULES
+    assert "recursion limit exhausted without diagnosis" in result.diagnosis.gaps
+
+
+def test_a_second_attempt_that_would_come_too_late_is_not_made(serve, chat) -> None:
+    """Attempts share one deadline: with less than the pause left before it, the first failure is the last."""
+    simulator = serve(throttled)
+    patience = Patience()
+    started = time.monotonic()
+    result = investigate(chat(), scenario(), seconds=patience.gather_before + 1.5, patience=patience)
+    assert len(simulator.requests) == 1
+    assert time.monotonic() - started < patience.gather_before
+    assert result.diagnosis is not None
+    assert any("deadline" in gap for gap in result.diagnosis.gaps)
+
+
+def test_the_token_cap_holds_over_crashes(serve, chat) -> None:
+    """Each attempt dies after its first reply is stored; what they cost together is what counts."""
+    simulator = serve(good)
+    memory, ledger = Memory(), Ledger()
+
+    class Dies(Memory):
+        def load(self):
+            return memory.load()
+
+        def save(self, state, usage) -> None:
+            memory.save(state, usage)
+            raise KeyboardInterrupt
+
+    spent = TokenUsage()
+    while spent.total_tokens < 900:
+        with pytest.raises(KeyboardInterrupt):
+            investigate(chat(), scenario(), ledger=ledger, checkpoint=Dies(), spent=spent, max_tokens=900)
+        spent = memory.saved[-1][1]
+    before = len(simulator.requests)
+    result = investigate(chat(), scenario(), ledger=ledger, checkpoint=memory, spent=spent, max_tokens=900)
+    assert [request.forced_tool for request in simulator.requests[before:]] == ["submit_diagnosis"]
+    assert result.token_usage.total_tokens == 460 * len(simulator.requests)
+
+
 def test_nothing_provable_is_a_failure_with_its_reason_and_no_diagnosis(serve, chat) -> None:
     serve(lambda _: Says(text="hm"))
     broken = {
