@@ -12,6 +12,8 @@ import pytest
 from infra.options import TOOLS
 from infra.wildcards import REASONS
 
+from affidavit.entrypoints.mcp.catalog import NODES
+from affidavit.entrypoints.mcp.gateway_schemas import gateway_tools
 from affidavit.settings import Settings
 from tests.infra.conftest import ROOT, read_templates
 from tests.infra.templates import Statement, Template, flat
@@ -316,17 +318,30 @@ def test_in_a_vpc_the_indexer_reaches_the_logs_bucket_and_no_other(closed_assemb
     assert inside == {"affidavit-indexer"}
 
 
-def test_the_gateway_offers_the_questions_about_nodes_with_schemas_it_understands(
-    templates: dict[str, Template],
-) -> None:
-    from affidavit.entrypoints.mcp.catalog import NODES
-
+def test_the_gateway_offers_exactly_the_questions_about_nodes_of_the_catalog(templates: dict[str, Template]) -> None:
+    """The emulator does not know the type, so nothing but this holds the gateway's tools and ours together."""
     (target,) = templates["AffidavitAgentCore"].of_type("AWS::BedrockAgentCore::GatewayTarget").values()
-    tools = target["Properties"]["TargetConfiguration"]["Mcp"]["Lambda"]["ToolSchema"]["InlinePayload"]
-    assert [tool["Name"] for tool in tools] == [tool.name for tool in NODES]
-    errors = next(tool["InputSchema"] for tool in tools if tool["Name"] == "errors")
-    assert errors["Required"] == ["instanceId"]
-    assert errors["Properties"]["pageSize"]["Type"] == "integer"
+    offered = target["Properties"]["TargetConfiguration"]["Mcp"]["Lambda"]["ToolSchema"]["InlinePayload"]
+    assert [tool["Name"] for tool in offered] == [tool.name for tool in NODES]
+    for tool, ours in zip(offered, gateway_tools(NODES), strict=True):
+        assert set(tool) == {"Name", "Description", "InputSchema"}
+        assert tool["Description"] == ours["description"]
+        assert _spelled_as_json_schema(tool["InputSchema"]) == ours["inputSchema"]
+    for tool, ours in zip(offered, NODES, strict=True):
+        asked = ours.request.model_json_schema(by_alias=True)
+        assert set(tool["InputSchema"]["Properties"]) == set(asked["properties"])
+        assert set(tool["InputSchema"].get("Required", ())) == set(asked.get("required", ()))
+
+
+def _spelled_as_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """CloudFormation writes the words of a schema with capitals; names of arguments stay as they are."""
+    spelled = {name.lower(): value for name, value in schema.items()}
+    if "properties" in spelled:
+        properties = spelled["properties"].items()
+        spelled["properties"] = {name: _spelled_as_json_schema(value) for name, value in properties}
+    if "items" in spelled:
+        spelled["items"] = _spelled_as_json_schema(spelled["items"])
+    return spelled
 
 
 def test_committed_templates_are_what_the_sources_make(templates: dict[str, Template]) -> None:
