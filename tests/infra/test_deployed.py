@@ -146,7 +146,22 @@ def _ask(url: str, key: str, tool: str, arguments: dict[str, object]) -> dict[st
         return json.load(said)["result"]
 
 
-def test_a_function_that_lost_a_permission_is_diagnosed_from_its_own_alert(aws: Deployed) -> None:
+@pytest.fixture
+def mailbox(aws: Deployed) -> Iterator[str]:
+    """A queue that is told what people are told."""
+    sqs, sns = aws.client("sqs"), aws.client("sns")
+    topic = f"arn:aws:sns:{REGION}:000000000000:affidavit-people"
+    url = sqs.create_queue(QueueName="a-mailbox")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    delivery = {"Effect": "Allow", "Principal": {"Service": "sns.amazonaws.com"}, "Action": "sqs:SendMessage"}
+    policy = {"Version": "2012-10-17", "Statement": [{**delivery, "Resource": arn}]}
+    sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": json.dumps(policy)})
+    subscription = sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)["SubscriptionArn"]
+    yield url
+    sns.unsubscribe(SubscriptionArn=subscription)
+
+
+def test_a_function_that_lost_a_permission_is_diagnosed_from_its_own_alert(aws: Deployed, mailbox: str) -> None:
     target = AwsFaultTarget(AwsClients(REGION))
     for change in plan_revoke(target, "affidavit-data-processor", RevokeTarget.S3):
         change.make(target)
@@ -162,6 +177,14 @@ def test_a_function_that_lost_a_permission_is_diagnosed_from_its_own_alert(aws: 
     assert state["status"]["S"] == "DIAGNOSED", (state, aws.log_of("affidavit-supervisor")[-3000:])
     contexts = dynamodb.scan(TableName="incident-context")["Items"]
     assert "permission_loss" in json.dumps(contexts)
+
+    def told() -> list[str]:
+        received = aws.client("sqs").receive_message(QueueUrl=mailbox, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+        said = [json.loads(each["Body"])["Message"] for each in received.get("Messages", ())]
+        # Alarms go to the same people.
+        return [message for message in said if "permission" in message.lower()]
+
+    assert eventually(told), aws.log_of("affidavit-supervisor")[-3000:]
 
 
 def test_a_second_apply_changes_nothing(aws: Deployed) -> None:
