@@ -16,6 +16,7 @@ from affidavit.evaluation.incident_result import incidents_result
 from affidavit.evaluation.incidents import IncidentRun
 from affidavit.evaluation.mutations import Kind, Mutation, without
 from affidavit.evaluation.nodes import run_scenario
+from affidavit.evaluation.regression import Change
 from affidavit.evaluation.result import EvaluationResult, measured, nodes_result
 from affidavit.evaluation.scenario import load_scenarios
 from affidavit.evaluation.workload_scenarios import load_workload_scenarios
@@ -100,6 +101,16 @@ def test_nothing_leaves_the_page_at_any_width(browser: Browser, width: int, sche
     colours = [page.evaluate(f"getComputedStyle(document.body).{name}") for name in ("color", "backgroundColor")]
     assert len(set(colours)) == 2
     page.close()
+
+
+def test_a_changed_answer_unfolds_to_its_diff(page: Page, tmp_path: Path) -> None:
+    good = result()
+    change = Change(scenario="docker", what="tool errors changed", diff=("-  <b>before</b>", "+  after"))
+    changed = replace(good, nodes=replace(good.nodes, changes=(change,)))
+    page.goto(saved(render_evaluation(changed, None), tmp_path))
+    assert not page.locator("#changes pre").is_visible()
+    page.locator("#changes summary").click()
+    assert page.inner_text("#changes pre") == "-  <b>before</b>\n+  after"
 
 
 def test_a_bad_run_says_which_gate_failed_and_why(page: Page, tmp_path: Path) -> None:

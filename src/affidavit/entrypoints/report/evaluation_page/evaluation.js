@@ -67,8 +67,8 @@ function heat() {
   }
 }
 function plane() {
-  const svg = picture("plane", 420, 300, "Precision over recall: a dot for each pair of values, as large as it has scenarios");
-  const x = (recall) => 44 + 340 * recall, y = (precision) => 262 - 230 * precision;
+  const svg = picture("plane", 560, 300, "Precision over recall: a dot for each pair of values, as large as it has scenarios");
+  const x = (recall) => 44 + 490 * recall, y = (precision) => 262 - 230 * precision;
   for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
     svg.append(shape("path", { d: `M${x(0)} ${y(tick)}H${x(1)}M${x(tick)} ${y(0)}V${y(1)}`, class: "grid" }));
     svg.append(shape("text", { x: x(tick), y: 278, "text-anchor": "middle" }, String(tick)), shape("text", { x: 38, y: y(tick) + 4, "text-anchor": "end" }, String(tick)));
@@ -165,8 +165,10 @@ function list(id, texts, none) {
 function lists() {
   list("troubles", nodes.scenarios.flatMap((scenario) => scenario.troubles.map((trouble) => `${scenario.id}: ${trouble}`)), "None.");
   list("changes", nodes.changes.map((change) => {
-    const item = el("li", `${change.scenario}: ${change.what}`);
-    if (change.diff.length) item.append(el("pre", change.diff.join("\n")));
+    if (!change.diff.length) return `${change.scenario}: ${change.what}`;
+    const item = el("li"), folded = el("details");
+    folded.append(el("summary", `${change.scenario}: ${change.what}`), el("pre", change.diff.join("\n")));
+    item.append(folded);
     return item;
   }), "None.");
   if (nodes.mutations === null) return void (byId("mutations").textContent = "Not asked for (--mutations).");
