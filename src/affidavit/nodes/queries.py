@@ -11,6 +11,7 @@ from typing import Any
 import re2
 
 from affidavit.errors import InputRefused
+from affidavit.nodes.needles import needle_database, needle_of
 from affidavit.rules.patterns import Wordings, block_form, byte_options
 
 # Of memory for the compiled form; a query that needs more is no query a person wrote.
@@ -19,6 +20,8 @@ _MOST_MEMORY = 8 << 20
 _LARGEST = 20_000
 # Beyond this many, Hyperscan may compile for seconds.
 _LARGEST_DATABASE = 4000
+# What a database reports.
+MATCH, RETURN = 0, 1
 _HINT = "patterns are RE2, matched on one line: no backreferences, no look-around; (?i) in front ignores case"
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|.", re.DOTALL)
 _UNSUPPORTED = (
@@ -29,7 +32,7 @@ _UNSUPPORTED = (
 
 
 class Query:
-    """`database` is None when only RE2 can be asked."""
+    """`database` is None when only RE2 can be asked. `needles` finds lines that may match, None: any may."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -38,9 +41,11 @@ class Query:
         self._line = _compiled(text, pattern, is_block=False)
         _refuse_too_big(text, self._line.programsize)
         self._block = _compiled(text, _lines_form(pattern), is_block=True)
-        self.database = _database(pattern) if self._line.programsize <= _LARGEST_DATABASE else None
         # Where lines end in a carriage return, `$` stands before it: only RE2 on the bare line is asked there.
         self.sees_line_ends = bool({"$", r"\z"} & set(_TOKEN.findall(pattern)))
+        is_small = self._line.programsize <= _LARGEST_DATABASE
+        self.database = _database(pattern, sees_line_ends=self.sees_line_ends) if is_small else None
+        self.needles = needle_database(needle_of(pattern))
 
     def matches(self, line: bytes) -> bool:
         return self._line.search(line) is not None
@@ -113,8 +118,11 @@ def _compiled(text: str, pattern: str, *, is_block: bool) -> Any:
         raise InputRefused(f"query {_shown(text)}: {said}", hint=_HINT) from error
 
 
-def _database(pattern: str) -> Any:
-    """None where Hyperscan is missing, refuses the pattern, or would not mean the same by it."""
+def _database(pattern: str, *, sees_line_ends: bool) -> Any:
+    """None where Hyperscan is missing, refuses the pattern, or would not mean the same by it.
+
+    Where line ends matter, a carriage return in front of one is reported, once, as RETURN.
+    """
     # Of bytes that are no ASCII, RE2 ignores the case of Latin-1 and Hyperscan does not.
     if re.search(r"\(\?[a-z]*i", pattern) and r"\x" in pattern:
         return None
@@ -127,8 +135,11 @@ def _database(pattern: str) -> Any:
     try:
         Wordings([pattern])
         database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        flags = [hyperscan.HS_FLAG_MULTILINE]
-        database.compile(expressions=[_plain_ends(pattern)], ids=[0], elements=1, flags=flags)
+        expressions, flags = [_plain_ends(pattern)], [hyperscan.HS_FLAG_MULTILINE]
+        if sees_line_ends:
+            expressions, flags = [*expressions, rb"\r\n"], [*flags, hyperscan.HS_FLAG_SINGLEMATCH]
+        ids = [MATCH, RETURN][: len(expressions)]
+        database.compile(expressions=expressions, ids=ids, elements=len(ids), flags=flags)
     except (InputRefused, re2.error, hyperscan.HyperscanError):
         return None
     return database

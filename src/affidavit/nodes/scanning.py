@@ -7,8 +7,10 @@ import mmap
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ LONGEST_LINE = 1 << 30
 _MANY = 4000
 # More matches than one in so many bytes, and telling about each costs more than asking RE2 line by line.
 _FLOOD = 24
+# More needles than one in so many bytes, and asking RE2 about each of their lines costs more than the engine does.
+_NEEDLES = 4096
 # Vectorscan 5.4.12 misses some matches that reach the last byte of its input (`b+$`, `(a|bk)b*[ab]`): it is shown a
 # little more than is asked of it.
 _BEYOND = 64
@@ -123,6 +127,7 @@ class _Crew:
         self._tasks: Iterator[_Range] = iter(opened.ranges())
         self._lock = threading.Lock()
         self._is_flooded = query.database is None
+        self._seeks_needles = query.needles is not None
         self._error: BaseException | None = None
         self.located: dict[tuple[int, int], _Located] = {}
         self._deadline = time.monotonic() + SECONDS
@@ -140,9 +145,9 @@ class _Crew:
 
     def _work(self) -> None:
         try:
-            scratch = _scratch_of(self._query)
+            scratches = _Scratches(self._query)
             while self._error is None and (task := self._next()) is not None:
-                self._do(task, scratch)
+                self._do(task, scratches)
         except BaseException as error:  # noqa: BLE001  # the door of the thread: `run` raises it again
             self._error = error
 
@@ -150,7 +155,7 @@ class _Crew:
         with self._lock:
             return next(self._tasks, None)
 
-    def _do(self, task: _Range, scratch: Any) -> None:
+    def _do(self, task: _Range, scratches: "_Scratches") -> None:
         buffer = self._opened.buffers[task.file]
         if buffer is None:
             return
@@ -160,24 +165,43 @@ class _Crew:
         elif end - start > LONGEST_LINE:
             self.failures[task.file] = f"a line is longer than {LONGEST_LINE >> 30} GiB"
         elif start < end:
-            located = self._locate(task, buffer, start, end, scratch)
+            located = self._locate(task, buffer, start, end, scratches)
             if located.count:
                 self.located[task.file, task.start] = located
 
-    def _locate(self, task: _Range, buffer: mmap.mmap, start: int, end: int, scratch: Any) -> _Located:
-        if self._query.sees_line_ends and _has_returns(buffer, start, end):
-            return _every_line(self._query, buffer, start, end, self._most)
-        if not self._is_flooded:
-            # At the very end of its input the engine misses matches, so the last line of a file is RE2's.
-            last = buffer.rfind(b"\n", start, end - 1) + 1 or start if end == len(buffer) else end
-            hits = _hyperscanned(self._query, buffer, start, last, scratch)
-            if hits is not None:
-                found = _lines_of(self._query, buffer, start, last, hits, self._most)
-                return (
-                    found if last == end else found.and_then(_every_line(self._query, buffer, last, end, 1), self._most)
-                )
-            self._is_flooded = True
-        return self._in_pieces(task, buffer, start, end)
+    def _locate(self, task: _Range, buffer: mmap.mmap, start: int, end: int, scratches: "_Scratches") -> _Located:
+        # At the very end of its input the engine misses matches, so the last line of a file is RE2's.
+        last = buffer.rfind(b"\n", start, end - 1) + 1 or start if end == len(buffer) else end
+        found = self._by_needles(buffer, start, last, scratches) or self._by_pattern(buffer, start, last, scratches)
+        if found is None:
+            if self._query.sees_line_ends and _has_returns(buffer, start, end):
+                return _every_line(self._query, buffer, start, end, self._most)
+            return self._in_pieces(task, buffer, start, end)
+        return found if last == end else found.and_then(_every_line(self._query, buffer, last, end, 1), self._most)
+
+    def _by_needles(self, buffer: mmap.mmap, start: int, end: int, scratches: "_Scratches") -> _Located | None:
+        """None, and never again, when what every match holds stands in too many lines."""
+        if not self._seeks_needles:
+            return None
+        most = (end - start) // _NEEDLES + 100
+        hits = _hyperscanned(self._query.needles, buffer, start, end, scratches.needles, most)
+        if isinstance(hits, _Stopped):
+            self._seeks_needles = False
+            return None
+        return _lines_of(buffer, start, end, hits, self._most, partial(_judged, self._query))
+
+    def _by_pattern(self, buffer: mmap.mmap, start: int, end: int, scratches: "_Scratches") -> _Located | None:
+        """None when RE2 has to look at every line."""
+        if self._is_flooded:
+            return None
+        most = (end - start) // _FLOOD + 1000
+        hits = _hyperscanned(self._query.database, buffer, start, end, scratches.pattern, most)
+        if isinstance(hits, _Stopped):
+            self._is_flooded = self._is_flooded or hits is _Stopped.FLOOD
+            return None
+        if len(hits) > _MANY:
+            return _lines_of_many(self._query, buffer, start, end, hits, self._most)
+        return _lines_of(buffer, start, end, hits, self._most, partial(_confirmed, self._query))
 
     def _in_pieces(self, task: _Range, buffer: mmap.mmap, start: int, end: int) -> _Located:
         found = _Located(count=0, spans=[])
@@ -213,40 +237,61 @@ def _behind_line_end(buffer: mmap.mmap, at: int) -> int:
     return len(buffer) if feed < 0 else feed + 1
 
 
-def _scratch_of(query: Query) -> Any:
-    if query.database is None:
+class _Scratches:
+    """What the engine works with: of one thread, one for each database."""
+
+    def __init__(self, query: Query) -> None:
+        self.pattern, self.needles = _scratch_of(query.database), _scratch_of(query.needles)
+
+
+def _scratch_of(database: Any) -> Any:
+    if database is None:
         return None
     import hyperscan
 
-    return hyperscan.Scratch(query.database)
+    return hyperscan.Scratch(database)
 
 
-def _hyperscanned(query: Query, buffer: mmap.mmap, start: int, end: int, scratch: Any) -> list[int] | None:
-    """A byte inside each matching line, ascending, with repeats; None when there are too many to be worth it."""
+class _Stopped(Enum):
+    FLOOD = auto()
+    """There are too many matches to be worth telling about each."""
+    RETURNS = auto()
+    """Lines end in carriage returns, and the query sees line ends."""
+
+
+def _hyperscanned(
+    database: Any, buffer: mmap.mmap, start: int, end: int, scratch: Any, most: int
+) -> list[int] | _Stopped:
+    """A byte inside each matching line, ascending, with repeats."""
     import hyperscan
 
-    database: Any = query.database
     hits: list[int] = []
-    note, most = hits.append, (end - start) // _FLOOD + 1000
+    note = hits.append
 
     # Called for every match: names of this function are found faster than attributes of a context.
-    def collect(_id: int, _start: int, stop: int, _flags: int, _context: object) -> bool | None:
+    def collect(what: int, _start: int, stop: int, _flags: int, _context: object) -> bool | None:
         note(stop - 1)
-        return True if len(hits) > most else None
+        return True if what or len(hits) > most else None
 
     with memoryview(buffer) as whole, whole[start : end + _BEYOND] as view:
         try:
             database.scan(view, match_event_handler=collect, scratch=scratch)
         except hyperscan.ScanTerminated:
-            return None
+            return _Stopped.FLOOD if len(hits) > most else _Stopped.RETURNS
     while hits and hits[-1] >= end - start:
         hits.pop()
     return hits
 
 
-def _lines_of(query: Query, buffer: mmap.mmap, start: int, end: int, hits: list[int], most: int) -> _Located:
-    if len(hits) > _MANY:
-        return _lines_of_many(query, buffer, start, end, hits, most)
+def _lines_of(
+    buffer: mmap.mmap,
+    start: int,
+    end: int,
+    hits: list[int],
+    most: int,
+    judged: Callable[[mmap.mmap, int, int], Span | None],
+) -> _Located:
+    """`judged` says of a line, by where it begins and ends, whether it matches and where its text ends."""
     spans: list[Span] = []
     count, line_end = 0, -1
     for hit in hits:
@@ -256,11 +301,17 @@ def _lines_of(query: Query, buffer: mmap.mmap, start: int, end: int, hits: list[
         begin = buffer.rfind(b"\n", start, at) + 1 or start
         line_end = buffer.find(b"\n", at, end)
         line_end = end if line_end < 0 else line_end
-        if (span := _confirmed(query, buffer, begin, line_end)) is not None:
+        if (span := judged(buffer, begin, line_end)) is not None:
             count += 1
             if len(spans) < most:
                 spans.append(span)
     return _Located(count=count, spans=spans)
+
+
+def _judged(query: Query, buffer: mmap.mmap, begin: int, end: int) -> Span | None:
+    """By RE2 alone."""
+    line_end = end - (end > begin and buffer[end - 1] == _RETURN)
+    return (begin, line_end) if query.matches(buffer[begin:line_end]) else None
 
 
 def _confirmed(query: Query, buffer: mmap.mmap, begin: int, end: int) -> Span | None:

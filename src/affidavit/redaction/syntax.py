@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from affidavit.errors import InputRefused
 
 _QUANTIFIER: Final = re.compile(r"(?:[*+?]|\{(\d+)(,(\d*))?\})\??")
-_CLASS: Final = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+_CLASS: Final = re.compile(r"\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]", re.DOTALL)
 _FLAGS: Final = re.compile(r"\(\?[imsU]+\)")
 _HIDE: Final = "(?P<hide>"
 

@@ -7,13 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from affidavit.errors import InputRefused
-from affidavit.nodes import scanning
-from affidavit.nodes.queries import Query, compile_query
+from affidavit.nodes import needles, scanning
+from affidavit.nodes.queries import Query, _bytes_pattern, compile_query
 from affidavit.nodes.scanning import Span, scan_files
 
 ATOMS = ["a", "b", "ab", "[ab]", "[^a]", r"\w", r"\s", r"\d", ".", "(?:a|bk)", r"\b", "^", "$", "err", r"\W", "k+"]
+ATOMS += ["[[:alpha:]]", "[]a]", "]", r"\]", "err|k", "(?:b)", "a{2}"]
 ATOMS += ["b*", "a?", "[a-k]{2,3}", ".*", "(?:err|ab|k1)", r"\S+", r"\A", r"\z", "é", "(?i)", r"\xff"]
-TEXTS = [b"a", b"b", b"k", b"K", b"A", b" ", b"err", b"1", b"\n", b"\r\n", b"\r", b"\0", b"\xff", "é".encode()]
+TEXTS = [b"a", b"b", b"k", b"K", b"A", b" ", b"err", b"1", b"\n", b"\r\n", b"\r", b"\0", b"\xff", b"]", "é".encode()]
 QUERIES = st.lists(st.sampled_from(ATOMS), min_size=1, max_size=4).map("".join)
 CONTENTS = st.lists(st.sampled_from(TEXTS), max_size=80).map(b"".join)
 
@@ -39,16 +40,41 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(max_examples=400, deadline=None)
 @given(text=QUERIES, content=CONTENTS, block=st.integers(8, 64))
 def test_the_lines_found_are_those_that_match(path: Path, engine: str, text: str, content: bytes, block: int) -> None:
-    try:
-        query = Query(text)
-    except InputRefused:
-        return
-    if engine == "re2":
-        query.database = None
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(needles, "_SHORTEST", 99)
+        try:
+            query = Query(text)
+        except InputRefused:
+            return
+        if engine == "re2":
+            query.database = None
         patch.setattr(scanning, "RANGE", block)
         patch.setattr(scanning, "_MANY", 3)
+        found = scan_files(query, [path], 5)[0]
+    lines = expected(query, content)
+    assert (found.count, found.spans) == (len(lines), lines[:5])
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    around=st.tuples(QUERIES, QUERIES),
+    content=st.lists(st.sampled_from([b"err", b"err", b"err\n", b"a", b"b", b"\r\n", *TEXTS]), max_size=60).map(
+        b"".join
+    ),
+    block=st.integers(8, 64),
+)
+def test_the_lines_found_by_a_needle_are_those_that_match(
+    path: Path, around: tuple[str, str], content: bytes, block: int
+) -> None:
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(needles, "_SHORTEST", 3)
+        patch.setattr(scanning, "RANGE", block)
+        try:
+            query = Query("err".join(around))
+        except InputRefused:
+            return
         found = scan_files(query, [path], 5)[0]
     lines = expected(query, content)
     assert (found.count, found.spans) == (len(lines), lines[:5])
@@ -66,6 +92,34 @@ def test_a_flood_of_matches_is_still_counted_exactly(path: Path) -> None:
     path.write_bytes(b"word word word\n" * 5000 + b"\n" * 100)
     found = scan_files(Query(r"\w"), [path], 3)[0]
     assert (found.count, len(found.spans)) == (5000, 3)
+
+
+@pytest.mark.parametrize(
+    ("query", "needle"),
+    [
+        (r'pod="[^"]*".*latency=\d+', "latency="),
+        (r"^kubelet\.go:\d+", "kubelet.go:"),
+        ("nf_conntrack: table full", None),  # all of it is one text: nothing is won
+        ("(?i)error.*timeout", None),
+        ("error.*|timeout", None),
+        ("(error).*", None),
+        ("[[:digit:]]error", "error"),
+        ("errors?", "error"),
+        ("erro+r.*", None),
+        ("é.*error", None),
+    ],
+)
+def test_the_longest_text_of_every_match_is_looked_for_first(query: str, needle: str | None) -> None:
+    assert needles.needle_of(_bytes_pattern(query)) == needle
+
+
+def test_a_needle_that_stands_everywhere_is_given_up_and_nothing_is_missed(path: Path) -> None:
+    content = b"level=info msg=ok latency=none\n" * 20_000 + b"level=warn latency=7\r\n" + b"level=warn latency=8"
+    path.write_bytes(content)
+    query = Query(r"latency=\d$")
+    assert query.needles is not None
+    assert scan_files(query, [path], 5)[0].spans == expected(query, content)
+    assert len(expected(query, content)) == 2
 
 
 def test_many_files_answer_in_order(tmp_path: Path) -> None:
