@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.support.command import affidavit
 
 from affidavit.evaluation.workload_scenarios import SCENARIOS
@@ -108,6 +109,19 @@ def test_gates_of_ones_own_decide(folder: Path) -> None:
     (folder / "gates.yaml").write_text("nodes.problems: {at_least: 2}\n")
     done = affidavit("eval", "--scenarios", folder / "scenarios", "--gate", folder / "gates.yaml")
     assert (done.returncode, "FAILED nodes.problems >= 2: 1" in done.stdout) == (1, True)
+
+
+def test_the_truth_about_a_sample_is_a_scenario_as_it_is(tmp_path: Path) -> None:
+    done = affidavit("sample", "--faults", "oom,dns", "--layout", "al2", "--truth", "--out", tmp_path)
+    file = tmp_path / "al2-oom-dns-1.yaml"
+    assert done.stdout.splitlines()[1] == str(file)
+    problems = yaml.safe_load(file.read_text())["problems"]
+    kernel = [one for one in problems if one["file"] == "var_log/messages" and "Killed process" in one["text"]]
+    assert [(one["severity"], one["count"], len(one["lines"])) for one in kernel] == [("critical", 3, 3)]
+    told = affidavit("eval", "--scenarios", tmp_path, "--format", "json")
+    assert told.returncode == 0, told.stdout[-2000:]
+    numbers = json.loads(told.stdout)["nodes"]["metrics"]["analyze"]
+    assert (numbers["finding_recall"], numbers["finding_precision"], numbers["severity_accuracy"]) == (1.0, 1.0, 1.0)
 
 
 @pytest.mark.parametrize("option", ["--scenarios", "--baseline", "--gate"])

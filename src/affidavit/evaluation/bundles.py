@@ -72,7 +72,7 @@ def _on_disk(scenario: Scenario, path: Path) -> PlacedBundle:
             file=known.file,
             severity=known.severity.value,
             lines=known.lines,
-            count=len(known.lines),
+            count=known.count or len(known.lines),
             first_time=None,
             last_time=None,
             text=known.text,

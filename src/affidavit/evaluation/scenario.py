@@ -83,6 +83,8 @@ class KnownProblem(_Data):
     file: str
     severity: Severity
     lines: Annotated[tuple[int, ...], Field(min_length=1)]
+    count: Annotated[int | None, Field(ge=1)] = None
+    """How often it happened; None: as often as it has lines."""
     text: str = ""
     context: tuple[int, ...] = ()
     any_line: bool = False

@@ -168,6 +168,9 @@ def sample(
     faults: Annotated[str, typer.Option(help="What is broken, separated by commas; `healthy` for nothing.")] = "oom",
     form: Annotated[str, typer.Option("--form", help="tar.gz, tar, zip or directory.")] = "tar.gz",
     seed: Annotated[int, typer.Option(help="Another seed gives other noise.")] = 1,
+    truth: Annotated[
+        bool, typer.Option("--truth", help="Also write what is wrong in it, line by line, as a scenario for `eval`.")
+    ] = False,
 ) -> None:
     """Write a made-up bundle of a broken node, to try the other commands on.
 
@@ -175,7 +178,7 @@ def sample(
     """
     from affidavit.entrypoints.cli.sample import run_sample
 
-    raise typer.Exit(run_sample(out=out, layout=layout, faults=faults, form=form, seed=seed))
+    raise typer.Exit(run_sample(out=out, layout=layout, faults=faults, form=form, seed=seed, with_truth=truth))
 
 
 @app.command(epilog=EXIT_CODES)

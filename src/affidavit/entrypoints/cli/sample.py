@@ -7,16 +7,23 @@ from affidavit.bundle.workspace import prepare_output
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.errors import InputRefused
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, fault_names, generate, write
+from affidavit.evaluation.truth_file import truth_name, truth_text
 
 HEALTHY = "healthy"
 Choice = TypeVar("Choice", Layout, Form)
 
 
-def run_sample(*, out: Path, layout: str, faults: str, form: str, seed: int) -> Exit:
+def run_sample(*, out: Path, layout: str, faults: str, form: str, seed: int, with_truth: bool) -> Exit:
     spec = BundleSpec(layout=_one_of(Layout, layout, "--layout"), faults=_faults(faults), seed=seed)
     chosen_form = _one_of(Form, form, "--form")
     prepare_output(out)
-    print(write(generate(spec), out, chosen_form))
+    bundle = generate(spec)
+    path = write(bundle, out, chosen_form)
+    print(path)
+    if with_truth:
+        truth = out / truth_name(bundle)
+        truth.write_text(truth_text(bundle, path), "utf-8")
+        print(truth)
     return Exit.DONE
 
 
