@@ -6,8 +6,7 @@ seam of two pieces cannot slip through.
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import re2
 
@@ -19,9 +18,11 @@ _GROUP = "(?P<hide>"
 _BEYOND = b"\n\n"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
-    """Bytes `start` to `end` (exclusive) show something of this type."""
+class Span(NamedTuple):
+    """Bytes `start` to `end` (exclusive) show something of this type.
+
+    A tuple: made by the hundred thousand, a frozen dataclass would take half of the time of redacting.
+    """
 
     start: int
     end: int
@@ -89,10 +90,11 @@ class _Compiled:
         self._needs = tuple(_compile(each) for each in pattern.needs)
 
     def spans(self, text: bytes) -> Iterator[Span]:
+        group, kind, is_doubtful = self._group, self._type, bool(self._needs or self._unless)
         for match in self._regex.finditer(text):
-            start, end = match.span(self._group)
-            if 0 <= start < end and self._is_wanted(text[start:end]):
-                yield Span(start, end, self._type)
+            start, end = match.span(group)
+            if 0 <= start < end and not (is_doubtful and not self._is_wanted(text[start:end])):
+                yield Span(start, end, kind)
 
     def _is_wanted(self, hidden: bytes) -> bool:
         return all(each.search(hidden) for each in self._needs) and not any(
@@ -134,9 +136,9 @@ def _merged(spans: Sequence[Span], text: bytes) -> Iterator[Span]:
 
 def _whole_characters(span: Span, text: bytes) -> Span:
     """A bounded repetition may stop inside a character of several bytes."""
-    start, end = span.start, span.end
+    start, end, kind = span
     while start > 0 and text[start] & 0xC0 == 0x80:
         start -= 1
     while end < len(text) and text[end] & 0xC0 == 0x80:
         end += 1
-    return Span(start, end, span.type)
+    return span if (start, end) == span[:2] else Span(start, end, kind)
