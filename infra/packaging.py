@@ -128,6 +128,8 @@ def build(package: Package, target: Target, out: Path, *, is_installed: bool) ->
         # What is thrown away after a test need not be small.
         unpacked = _write(archive, content, level=1 if is_installed else 6)
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    for older in out.glob(f"{package.name}-*.zip"):
+        older.unlink()
     final = archive.rename(out / f"{package.name}-{digest[:16]}.zip")
     return Built(
         name=package.name,

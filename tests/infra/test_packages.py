@@ -121,6 +121,13 @@ def test_the_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
     assert digests[0] == digests[1]
 
 
+def test_a_package_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
+    (tmp_path / "small-0123456789abcdef.zip").write_bytes(b"of yesterday")
+    (tmp_path / "other-0123456789abcdef.zip").write_bytes(b"not ours to remove")
+    built = build(Package(name="small", roots=()), Target.of_this_interpreter(), tmp_path, is_installed=True)
+    assert {path.name for path in tmp_path.iterdir()} == {built.file, "other-0123456789abcdef.zip"}
+
+
 def test_the_lock_has_every_distribution_that_lambda_needs() -> None:
     for package in PACKAGES:
         names = closure(package.roots, Target.of_lambda())
