@@ -143,7 +143,7 @@ def test_a_tool_that_tells_half_of_a_line_lowers_the_least_of_all_tools(monkeypa
 
     assert least(run()) == 1.0
     monkeypatch.setattr("affidavit.evaluation.nodes.library_answers", halved)
-    assert least(run()) == 0.0
+    assert least(run()) < 0.5
 
 
 def least(done: ScenarioRun) -> float | None:
