@@ -43,6 +43,10 @@ _SYSLOG_MINUTE = re.compile(rb"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):")
 _KLOG_MINUTE = re.compile(rb"(\d\d)(\d\d) (\d\d):(\d\d):")
 _FIELD = re.compile(rb"(?:\"(?:ts|time|timestamp|@timestamp)\": ?\"|\b(?:time|ts)=\"?)" + _ISO)
 _EPOCH_FIELD = re.compile(rb"\"(?:ts|time|timestamp)\": ?(\d{10})(?:\.(\d{1,9}))?[,}]")
+# klog's JSON counts milliseconds.
+_EPOCH_MILLIS_FIELD = re.compile(rb"\"(?:ts|time|timestamp)\": ?(\d{13})(?:\.(\d{1,3}))?[,}]")
+# An event of Windows as one row of CSV, whose message is what a daemon wrote.
+_KLOG_MESSAGE = re.compile(rb"\A\"[^\n]*?,\"(?=[IWEF]\d{4} \d\d:)")
 _WINDOWS = re.compile(rb"\"?(\d{1,2})/(\d{1,2})/(\d{4}) (\d{1,2}):(\d\d):(\d\d) ([AP]M)")
 
 
@@ -126,8 +130,12 @@ def _field(line: Line) -> Stamp:
         return _iso(found.groups())
     if (found := _EPOCH_FIELD.search(line, 0, PREFIX)) is not None:
         return Clock.ABSOLUTE, int(found[1]) * SECOND + _fraction(found[2])
+    if (found := _EPOCH_MILLIS_FIELD.search(line, 0, PREFIX)) is not None:
+        return Clock.ABSOLUTE, int(found[1]) * 1000 + int((found[2] or b"").ljust(3, b"0"))
     if (found := _WINDOWS.match(line)) is not None:
         return _windows(found)
+    if (found := _KLOG_MESSAGE.match(line)) is not None:
+        return _klog(line, found.end()) or NO_STAMP
     return NO_STAMP
 
 
