@@ -3,8 +3,13 @@
 import socket
 
 import pytest
+from hypothesis import settings
 
 from tests.support.sandbox import aws_environment, sandbox  # noqa: F401 - fixtures
+
+# Timing never fails a test: on a busy machine the first example of a property may take a second.
+settings.register_profile("affidavit", deadline=None)
+settings.load_profile("affidavit")
 
 
 @pytest.fixture(autouse=True)
