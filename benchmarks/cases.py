@@ -89,7 +89,7 @@ def pass_speed(
     yield Result(
         name=f"pass {label} against the shell chain",
         value=speed_ratio(timings, "pass", "chain"),
-        target=2.0,
+        target=target,
         better="higher",
     )
     yield Result(

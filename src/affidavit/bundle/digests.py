@@ -1,14 +1,14 @@
 """md5 and sha256 of everything that passes, without making it wait.
 
 md5 is the slowest step of unpacking, so it runs in a thread of its own over a pool of buffers; hashlib lets go of
-the interpreter while it works. sha256 stays with the reader: that balances the two.
+the interpreter while it works. sha256 is done by whoever has time: by that thread when it has nothing else to do,
+else by the reader.
 """
 
 import hashlib
 import threading
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Protocol
 
 from affidavit.errors import EvidenceUnavailable
 
@@ -18,10 +18,6 @@ _BUFFERS = 16
 _WORTH_HANDING_OVER = 64 * 1024
 
 
-class _Hash(Protocol):
-    def update(self, data: memoryview, /) -> None: ...
-
-
 class Digests:
     """Both digests of one stream of blocks. Final once the hasher is closed."""
 
@@ -29,6 +25,9 @@ class Digests:
         self._md5 = hashlib.md5(usedforsecurity=False)
         self._sha256 = hashlib.sha256()
         self._is_handed_over = False
+        # Each counted by one thread alone.
+        self._sha256_given = 0
+        self._sha256_done = 0
 
     @property
     def md5(self) -> str:
@@ -40,14 +39,27 @@ class Digests:
 
     def add(self, buffer: bytearray, length: int, hasher: "SideHasher") -> None:
         """Takes the buffer: it goes back to the hasher's pool when both digests have seen it."""
-        view = memoryview(buffer)[:length]
-        self._sha256.update(view)
         if length < _WORTH_HANDING_OVER and not self._is_handed_over:
+            view = memoryview(buffer)[:length]
+            self._sha256.update(view)
             self._md5.update(view)
             hasher.give(buffer)
+            return
+        self._is_handed_over = True
+        # Blocks must come in order, so one that waits over there keeps the next from being hashed here.
+        is_both = hasher.is_idle() or self._sha256_given > self._sha256_done
+        if is_both:
+            self._sha256_given += 1
         else:
-            self._is_handed_over = True
-            hasher.hash_later(self._md5, buffer, length)
+            self._sha256.update(memoryview(buffer)[:length])
+        hasher.hash_later(self, buffer, length, is_both=is_both)
+
+    def hash_there(self, view: memoryview, *, is_both: bool) -> None:
+        """The hasher's part. sha256 first: the reader may go on with it as soon as it is done."""
+        if is_both:
+            self._sha256.update(view)
+            self._sha256_done += 1
+        self._md5.update(view)
 
 
 class SideHasher:
@@ -55,7 +67,9 @@ class SideHasher:
         self._free: SimpleQueue[bytearray] = SimpleQueue()
         for _ in range(_BUFFERS):
             self._free.put(bytearray(BLOCK))
-        self._work: SimpleQueue[tuple[_Hash, bytearray, int] | None] = SimpleQueue()
+        self._work: SimpleQueue[tuple[Digests, bytearray, int, bool] | None] = SimpleQueue()
+        self._given = 0
+        self._done = 0
         self._thread = threading.Thread(target=self._run, name="md5", daemon=True)
         self._thread.start()
 
@@ -65,8 +79,12 @@ class SideHasher:
     def give(self, buffer: bytearray) -> None:
         self._free.put(buffer)
 
-    def hash_later(self, md5: _Hash, buffer: bytearray, length: int) -> None:
-        self._work.put((md5, buffer, length))
+    def is_idle(self) -> bool:
+        return self._given == self._done
+
+    def hash_later(self, digests: Digests, buffer: bytearray, length: int, *, is_both: bool) -> None:
+        self._given += 1
+        self._work.put((digests, buffer, length, is_both))
 
     def close(self) -> None:
         self._work.put(None)
@@ -74,9 +92,10 @@ class SideHasher:
 
     def _run(self) -> None:
         while (work := self._work.get()) is not None:
-            md5, buffer, length = work
-            md5.update(memoryview(buffer)[:length])
+            digests, buffer, length, is_both = work
+            digests.hash_there(memoryview(buffer)[:length], is_both=is_both)
             self._free.put(buffer)
+            self._done += 1
 
 
 class FileDigests:
