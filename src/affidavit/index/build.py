@@ -27,7 +27,7 @@ from affidavit.evidence.finding import (
 )
 from affidavit.evidence.severity import Severity
 from affidavit.index.clock import UNKNOWN, BundleClock, Micros, micros_of, time_of
-from affidavit.index.episodes import Span, is_startup, most_within, soon_after, spans
+from affidavit.index.episodes import Span, is_startup, most_within, outbreaks, soon_after, spans
 from affidavit.index.hits import FileHits
 from affidavit.index.slots import Says, Slot
 
@@ -38,6 +38,8 @@ LISTED = 100
 
 # Of a fault that came and went often, the last spans are told.
 EPISODES = 20
+# Lines of one fault have no longer pause than this between them, unless its rule counts in longer ones.
+SAME_OUTBREAK_SECONDS = 300
 # How soon after its announcement a stop counts as the announced one.
 PLANNED_SECONDS = 120
 
@@ -137,7 +139,8 @@ def _groups(file: ScannedText, slots: Sequence[Slot], clock: BundleClock) -> Ite
 def _finding(group: _Group, context: _Context) -> Finding:
     rule = group.slot.rule
     judged = _judge(group, context)
-    line = _line_at(group, 0)
+    quoted = _standing_for_all(group, context, judged)
+    line = _line_at(group, quoted)
     listed = min(len(group.rows), LISTED + 1)
     is_cut = listed < len(group.rows)
     return Finding(
@@ -151,8 +154,8 @@ def _finding(group: _Group, context: _Context) -> Finding:
         count=len(group.rows),
         first_seen=group.first_seen,
         last_seen=group.last_seen,
-        evidence=_evidence(group, line),
-        additional_occurrences=tuple(_occurrences(group, listed)),
+        evidence=_evidence(group, quoted, line),
+        additional_occurrences=tuple(_occurrences(group, quoted, listed)),
         occurrences_listed=listed if is_cut else None,
         occurrences_total=len(group.rows) if is_cut else None,
         severity_note=judged.note,
@@ -193,6 +196,20 @@ def _judge(group: _Group, context: _Context) -> _Judged:
     )
 
 
+def _standing_for_all(group: _Group, context: _Context, judged: _Judged) -> int:
+    """Which line to quote: the first of an outbreak that is as bad by itself, not one of a start long before it."""
+    rule = group.slot.rule
+    can_be_harmless = rule.planned_by or rule.startup_seconds or rule.repeated is not None
+    if not can_be_harmless or judged.severity is not rule.severity or (group.times == UNKNOWN).any():
+        return 0
+    within = rule.repeated.within_seconds if rule.repeated is not None else 0
+    for positions in outbreaks(group.times, max(SAME_OUTBREAK_SECONDS, rule.startup_seconds or 0, within)):
+        outbreak = replace(group, rows=group.rows[positions], times=group.times[positions])
+        if _judge(outbreak, context).severity is rule.severity:
+            return int(positions.min())
+    return 0
+
+
 def _episode(span: Span) -> Episode:
     start, end = time_of(span.start), time_of(span.end)
     if start is None or end is None:
@@ -219,12 +236,12 @@ def _suppressed(group: _Group, suppression: str, reason: str) -> Suppressed:
         count=len(group.rows),
         first_seen=group.first_seen,
         last_seen=group.last_seen,
-        evidence=_evidence(group, _line_at(group, 0)),
+        evidence=_evidence(group, 0, _line_at(group, 0)),
     )
 
 
-def _evidence(group: _Group, line: bytes) -> Evidence:
-    hits, row = group.file.hits, int(group.rows[0])
+def _evidence(group: _Group, position: int, line: bytes) -> Evidence:
+    hits, row = group.file.hits, int(group.rows[position])
     number, (start, end) = int(hits.line[row]), hits.span(row)
     return Evidence(
         source_file=group.file.path,
@@ -232,18 +249,19 @@ def _evidence(group: _Group, line: bytes) -> Evidence:
         excerpt=excerpt_of(line),
         line_range=LineRange(start=number, end=number),
         byte_offset=ByteRange(start=start, end=end),
-        timestamp=time_of(int(group.times[0])),
+        timestamp=time_of(int(group.times[position])),
         sha256=hashlib.sha256(line).hexdigest(),
     )
 
 
-def _occurrences(group: _Group, listed: int) -> Iterator[Occurrence]:
-    hits, rows = group.file.hits, group.rows[1:listed]
+def _occurrences(group: _Group, quoted: int, listed: int) -> Iterator[Occurrence]:
+    """All but the quoted one, as many as are listed."""
+    hits, rows = group.file.hits, np.delete(group.rows, quoted)[: listed - 1]
     columns = (
         hits.line[rows].tolist(),
         hits.start[rows].tolist(),
         (hits.start[rows] + hits.length[rows]).tolist(),
-        group.times[1:listed].tolist(),
+        np.delete(group.times, quoted)[: listed - 1].tolist(),
     )
     for line, start, end, time in zip(*columns, strict=True):
         yield Occurrence(line=line, byte_offset=ByteRange(start=start, end=end), timestamp=time_of(time))

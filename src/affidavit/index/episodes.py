@@ -73,6 +73,12 @@ def soon_after(hits: Micros, starts: Micros, seconds: int) -> Mask:
     return (hits != UNKNOWN) & (latest >= 0) & (since <= seconds * SECOND)
 
 
+def outbreaks(hits: Micros, pause_seconds: int) -> list[NDArray[np.int64]]:
+    """Positions of hits, put together where no pause between two is longer; in order of time."""
+    order = np.argsort(hits, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(hits[order]) > pause_seconds * SECOND) + 1)
+
+
 def most_within(hits: Micros, seconds: int) -> int:
     """The most hits that any stretch of `seconds` holds; hits without a time count as one stretch of their own."""
     known = np.sort(hits[hits != UNKNOWN])

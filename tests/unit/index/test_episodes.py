@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,6 +102,32 @@ def test_what_is_a_fault_only_when_repeated_is_lowered_when_seldom(tmp_path: Pat
         log((900, "KAPUT"), (120, "KAPUT"), (100, "KAPUT"), (61, "KAPUT")), tmp_path / "b", repeated=repeated
     )
     assert burst.severity is Severity.CRITICAL
+
+
+@pytest.mark.parametrize(
+    ("events", "fields", "quoted"),
+    [
+        ([STARTED, (890, "KAPUT"), (500, "KAPUT")], {"startup_seconds": 300}, 3),
+        ([STARTED, (890, "KAPUT"), (690, "KAPUT"), (500, "KAPUT")], {"startup_seconds": 300}, 2),
+        ([(900, "STOPPING"), (899, "KAPUT"), (300, "KAPUT")], {"planned_by": ["STOPPING"]}, 3),
+        (
+            [(900, "KAPUT"), (120, "KAPUT"), (100, "KAPUT"), (61, "KAPUT")],
+            {"repeated": {"times": 3, "within_seconds": 60, "otherwise": "low"}},
+            2,
+        ),
+        ([(900, "KAPUT"), (300, "KAPUT")], {}, 1),
+    ],
+    ids=["after-a-start", "from-the-start-on", "after-a-planned-stop", "burst", "plain"],
+)
+def test_the_quoted_line_is_of_the_outbreak_and_every_line_counts(
+    events: list[tuple[int, str]], fields: dict[str, Any], quoted: int, tmp_path: Path
+) -> None:
+    found = finding(log(*events), tmp_path, **fields)
+    kaput = {number for number, (_, text) in enumerate(events, 1) if text == "KAPUT"}
+    assert found.severity is Severity.CRITICAL
+    assert found.count == len(kaput)
+    assert found.evidence.line_range is not None and found.evidence.line_range.start == quoted
+    assert {each.line for each in found.additional_occurrences} == kaput - {quoted}
 
 
 times = st.lists(st.integers(0, 1000), max_size=30).map(lambda seconds: np.array(seconds, dtype=np.int64) * SECOND)
