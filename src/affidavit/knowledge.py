@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from affidavit.checks.check import Check
@@ -35,6 +35,15 @@ class Knowledge:
 
 def load_knowledge(overlay: Path | None = None) -> Knowledge:
     """The built-in catalogs; rule files of `overlay`, and checks in its folder `checks`, add to them or replace."""
+    return _built_in() if overlay is None else _loaded(overlay)
+
+
+@cache
+def _built_in() -> Knowledge:
+    return _loaded(None)
+
+
+def _loaded(overlay: Path | None) -> Knowledge:
     pack = load_pack(overlay)
     own_checks = overlay / CHECKS if overlay is not None and (overlay / CHECKS).is_dir() else None
     checks = load_checks(own_checks)

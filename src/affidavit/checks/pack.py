@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -15,6 +15,7 @@ from affidavit.checks.check import Check, Firing
 from affidavit.checks.found import Shown
 from affidavit.checks.text import Document
 from affidavit.errors import InputRefused
+from affidavit.rules.checked import once
 from affidavit.rules.rule import Status
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -27,7 +28,10 @@ def load_checks(overlay: Path | None = None) -> tuple[Check, ...]:
         if not overlay.is_dir():
             raise InputRefused(f"{overlay} is not a directory", hint="give a folder of check files (*.yaml)")
         checks = {**checks, **_read_folder(overlay)}
-    return refuse_misbehaving(checks)
+    known = {*checks, *_rule_ids()}
+    used = tuple(checks[key] for key in sorted(checks) if checks[key].status is not Status.OFF)
+    once("checks", (version_of(used), *sorted(known)), lambda: refuse_misbehaving(used, known))
+    return used
 
 
 def version_of(checks: Iterable[Check]) -> str:
@@ -36,17 +40,14 @@ def version_of(checks: Iterable[Check]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def refuse_misbehaving(checks: Mapping[str, Check]) -> tuple[Check, ...]:
+def refuse_misbehaving(used: tuple[Check, ...], known: Set[str]) -> None:
     """Raises InputRefused at the first check whose samples or references do not hold."""
-    known = {*checks, *_rule_ids()}
-    used = tuple(checks[key] for key in sorted(checks) if checks[key].status is not Status.OFF)
     for check in used:
         if unknown := [other for other in check.mistaken_for if other not in known]:
             raise InputRefused(f"check {check.id} names {', '.join(unknown)}, which does not exist")
         refuse_unusable(check)
         _refuse_bad_samples(check)
     _refuse_shared_names(used)
-    return used
 
 
 def _refuse_bad_samples(check: Check) -> None:

@@ -14,6 +14,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from affidavit.errors import InputRefused
+from affidavit.rules.checked import once
 from affidavit.rules.patterns import Wordings
 from affidavit.rules.rule import Rule, Sample, Status, Suppression, placed
 
@@ -75,7 +76,10 @@ def load_pack(overlay: Path | None = None) -> RulePack:
         contents = merge(contents, read_overlay(overlay))
     for problem in contents.problems:
         raise problem
-    return check_pack(contents.rules, contents.suppressions)
+    pack = contents.pack()
+    known = (*sorted(contents.rules), *sorted(contents.suppressions))
+    once("rules", (pack.version, *known), lambda: check_pack(contents.rules, contents.suppressions))
+    return pack
 
 
 def read_catalog() -> Contents:

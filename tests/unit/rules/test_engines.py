@@ -61,5 +61,14 @@ def test_only_the_newest_engines_are_kept(cache: Path) -> None:
     assert len(list(cache.iterdir())) == KEPT
 
 
+def test_an_engine_in_use_outlives_newer_ones_that_are_not(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_matcher(PATTERNS)
+    for number in range(KEPT + 3):
+        compile_matcher([(1, f"pattern {number}")])
+        compile_matcher(PATTERNS)
+    monkeypatch.setattr("affidavit.rules.matcher._built", _never)
+    assert compile_matcher(PATTERNS).scan(BLOCK, LENGTH)
+
+
 def _never(*_arguments: object) -> HyperscanMatcher:
     raise AssertionError("the engine was built although it was kept")
