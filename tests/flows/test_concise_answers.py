@@ -61,6 +61,10 @@ def test_a_concise_answer_saves_seven_tenths_and_loses_no_field(asked: tuple[Sce
         assert concise["coverage_report"]["skipped_total"] == detailed["coverage_report"]["skipped_total"]
         assert len(concise[listed]) == len(detailed[listed])
         assert all(set(finding) == FIELDS for finding in concise[listed])
+        for short in concise.get("clusters", ()):
+            (whole,) = (each for each in detailed["clusters"] if each["cluster_id"] == short["cluster_id"])
+            assert short["start_time"][:19] == whole["start_time"][:19]
+            assert short["end_time"] >= whole["end_time"].replace("Z", "") and "." not in short["end_time"]
         if len(concise[listed]) >= 3:
             share = tokens(concise) / tokens(detailed)
             assert share <= KNOWN_ABOVE.get((scenario.id, tool), MOST), (tool, len(concise[listed]), share)

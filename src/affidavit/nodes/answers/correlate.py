@@ -73,7 +73,7 @@ class ClusterRecord(Wire):
     """Events that follow each other without a gap longer than timeWindow."""
 
     cluster_id: str = Field(description="C-001 is the earliest.")
-    start_time: datetime = Field(description="Its first event, UTC.")
+    start_time: datetime = Field(description="Its first event, UTC; concise: to the second.")
     end_time: datetime = Field(description="Its last event, UTC.")
     event_count: int = Field(description="How many events it has.")
     dominant_severity: Severity = Field(description="The worst in it.")

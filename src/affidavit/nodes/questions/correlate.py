@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from affidavit.errors import InputRefused
@@ -63,7 +64,17 @@ def _notable(found: Correlation) -> list[Cluster]:
     named = {chain.cluster_id for chain in found.potential_root_cause_chains}
     ranked = sorted(found.clusters, key=lambda c: (c.cluster_id not in named, c.dominant_severity.rank, -c.event_count))
     kept = {cluster.cluster_id for cluster in ranked[:CONCISE_CLUSTERS]}
-    return [cluster for cluster in found.clusters if cluster.cluster_id in kept]
+    return [_in_whole_seconds(cluster) for cluster in found.clusters if cluster.cluster_id in kept]
+
+
+def _in_whole_seconds(cluster: Cluster) -> Cluster:
+    """Not a second shorter than it was."""
+    end = cluster.end_time.replace(microsecond=0)
+    return replace(
+        cluster,
+        start_time=cluster.start_time.replace(microsecond=0),
+        end_time=end if end == cluster.end_time else end + timedelta(seconds=1),
+    )
 
 
 def _event(event: Event, shelf: Shelf, form: ResponseFormat) -> TimelineEvent | ConciseFinding:
