@@ -3,7 +3,6 @@
 Times of a busy machine mean little, so searches are compared in seconds of CPU too.
 """
 
-import asyncio
 import json
 import resource
 import shutil
@@ -14,8 +13,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-
-from mcp import Client, StdioServerParameters
 
 from affidavit.knowledge import load_knowledge
 from affidavit.nodes.queries import compile_query
@@ -56,7 +53,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         archive = big_bundle(hundred_patterns(load_knowledge().pack), MEGABYTES, 0.001).archive
         shutil.copy(archive, Path(folder) / f"eks_{NODE}_2026-01-15_1030-UTC_0.7.9.tar.gz")
-        asyncio.run(_report_calls(Path(folder)))
+        _report_calls(Path(folder))
     _report_redaction()
     _report_search()
 
@@ -86,31 +83,76 @@ def _report_start(folder: Path) -> None:
     print(f"start to first answer   {seconds:6.2f} s, {cpu:.2f} s of CPU")
 
 
-async def _report_calls(folder: Path) -> None:
-    """On a bundle of 500 MB, which the server indexes before the first answer."""
-    async with Client(StdioServerParameters(command=sys.executable, args=_server(folder))) as client:
+def _report_calls(folder: Path) -> None:
+    """On a bundle of 500 MB, which the server indexes before the first answer.
+
+    From the request's first byte to the answer's last: what a client then does with it is the client's.
+    """
+    with _Talk(folder) as talk:
         started = time.perf_counter()
-        listed = await client.call_tool("list_bundle_files", {"instanceId": NODE})
+        files = json.loads(talk.call("list_bundle_files", {"instanceId": NODE}))["result"]["structuredContent"]["files"]
         print(f"first answer, {MEGABYTES} MB     {time.perf_counter() - started:6.2f} s")
-        structured = listed.structured_content or {}
-        largest = max(structured["files"], key=lambda file: file["size"])
+        largest = max(files, key=lambda file: file["size_bytes"])
         for tool, arguments in (
             ("errors", {"instanceId": NODE}),
             ("errors", {"instanceId": NODE, "response_format": "concise"}),
             ("search", {"instanceId": NODE, "query": "(?i)nf_conntrack: table full"}),
-            ("read", {"logKey": largest["full_key"], "startLine": 200_000, "lineCount": 100}),
+            ("read", {"logKey": largest["key"], "startLine": 200_000, "lineCount": 100}),
         ):
-            times: list[float] = []
-            for _ in range(CALLS[tool]):
-                started = time.perf_counter()
-                answer = await client.call_tool(tool, arguments)
-                times.append((time.perf_counter() - started) * 1000)
-                if answer.is_error:
-                    raise AssertionError(f"{tool}: {answer.structured_content}")
+            talk.call(tool, arguments)
+            times = [talk.timed(tool, arguments) * 1000 for _ in range(CALLS[tool])]
             p95 = statistics.quantiles(times, n=20)[-1]
             said = f"{tool} {arguments.get('response_format', '')}"
             rate = 1000 * len(times) / sum(times)
             print(f"{said:<24}{statistics.median(times):6.1f} ms median, {p95:.1f} ms p95, {rate:.0f} a second")
+
+
+class _Talk:
+    """A client that says what it must and keeps what it hears."""
+
+    def __init__(self, folder: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, *_server(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self._number = 1
+
+    def __enter__(self) -> "_Talk":
+        self._say(HELLO)
+        self._hear()
+        self._say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+    def call(self, tool: str, arguments: dict[str, object]) -> str:
+        self._number += 1
+        params = {"name": tool, "arguments": arguments}
+        self._say({"jsonrpc": "2.0", "id": self._number, "method": "tools/call", "params": params})
+        while f'"id":{self._number},' not in (answer := self._hear())[:200] + ",":
+            pass
+        if '"isError":true' in answer:
+            raise AssertionError(f"{tool}: {answer[:500]}")
+        return answer
+
+    def timed(self, tool: str, arguments: dict[str, object]) -> float:
+        started = time.perf_counter()
+        self.call(tool, arguments)
+        return time.perf_counter() - started
+
+    def _say(self, message: dict[str, object]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message) + "\n")
+        self._process.stdin.flush()
+
+    def _hear(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
 
 
 def _report_redaction() -> None:

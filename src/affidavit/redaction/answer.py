@@ -28,6 +28,8 @@ _OPAQUE = frozenset(
         *("input_hash", "output_hash", "presignedUrl", "idempotencyKey", "severity", "state", "schema_version"),
     }
 )
+# Numbers and times by the thousand, and no text.
+_PLACES = frozenset({"additional_occurrences", "byte_offset", "line_range"})
 # They lead somewhere, so personal data in them stays; a secret does not.
 _NAMES = frozenset(
     {
@@ -73,6 +75,8 @@ def _changed(answer: Mapping[str, JsonValue], change: Change) -> dict[str, JsonV
 
 
 def _value(name: str, value: JsonValue, change: Change, is_cut: bool) -> JsonValue:
+    if name in _PLACES:
+        return value
     if isinstance(value, str):
         return value if name in _OPAQUE else change(name, value, is_cut)
     # The plain types first: asking whether a value is any mapping takes longer than all the rest.
