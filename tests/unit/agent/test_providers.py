@@ -170,7 +170,10 @@ def test_a_provider_that_langchain_does_not_know_is_refused() -> None:
 def test_the_real_langchain_makes_a_chat_model_that_investigates(
     serve, aws_environment, script, outcome: Outcome, category: ErrorCategory | None
 ) -> None:
-    pytest.importorskip("langchain.chat_models", reason="langchain is not installed; it is no dependency of ours")
+    pytest.importorskip(
+        "langchain.chat_models",
+        reason="needs langchain, which is no dependency of ours: pip install langchain, then run again",
+    )
     aws_environment.setenv("AWS_DEFAULT_REGION", "ca-central-1")
     serve(script)
     chat = chat_model(
