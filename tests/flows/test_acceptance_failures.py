@@ -1,16 +1,20 @@
 """When tools or chat model cannot be reached: the incident says why, keeps its evidence, and runs again when it can."""
 
+import errno
+import os
+import signal
 import socket
-import struct
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
-from tests.support.acceptance import Scene, scene
+from tests.support.acceptance import PATIENCE_SECONDS, Scene, scene
 
 from affidavit.incidents.state import Status
 from affidavit.sandbox.incident_path import answers, free_port
@@ -45,31 +49,25 @@ def url(port: int) -> str:
     return f"http://127.0.0.1:{port}/mcp"
 
 
-class Listener:
-    """Counts connections. The first ones are not served: reset, or left in silence."""
+class BlackHole:
+    """Takes every connection and says nothing."""
 
-    def __init__(self, *, unserved: int, in_silence: bool, upstream: int = 0) -> None:
+    def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
-        self._unserved, self._in_silence, self._upstream = unserved, in_silence, upstream
         self._kept: list[socket.socket] = []
-        self.connections = 0
 
     @property
     def port(self) -> int:
         return self._socket.getsockname()[1]
 
-    def serve(self) -> None:
+    @property
+    def connections(self) -> int:
+        return len(self._kept)
+
+    def swallow(self) -> None:
         with suppress(OSError):
             while True:
-                inside, _ = self._socket.accept()
-                self.connections += 1
-                if self.connections > self._unserved:
-                    self._join(inside)
-                elif self._in_silence:
-                    self._kept.append(inside)
-                else:
-                    inside.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                    inside.close()
+                self._kept.append(self._socket.accept()[0])
 
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
@@ -77,33 +75,58 @@ class Listener:
         for one in self._kept:
             one.close()
 
-    def _join(self, inside: socket.socket) -> None:
-        outside = socket.create_connection(("127.0.0.1", self._upstream))
-        for pair in ((inside, outside), (outside, inside)):
-            threading.Thread(target=_pump, args=pair, daemon=True).start()
+
+@contextmanager
+def black_hole() -> Iterator[BlackHole]:
+    hole = BlackHole()
+    threading.Thread(target=hole.swallow, daemon=True).start()
+    yield hole
+    hole.close()
 
 
-def _pump(source: socket.socket, sink: socket.socket) -> None:
-    with suppress(OSError):
-        while data := source.recv(65_536):
-            sink.sendall(data)
-    with suppress(OSError):
-        sink.shutdown(socket.SHUT_RDWR)
+def refuses(port: int) -> bool:
+    """Nobody listens there: the kernel itself says no."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == errno.ECONNREFUSED
+
+
+class Retries:
+    """What the supervisor's log says, from now on, of attempts that are made again."""
+
+    def __init__(self, log: Path) -> None:
+        self._log, self._start = log, log.stat().st_size if log.exists() else 0
+
+    def told(self, of: str) -> list[str]:
+        lines = self._log.read_bytes()[self._start :].decode().splitlines()
+        return [line for line in lines if of in line and "trying again in" in line]
+
+    def wait(self, of: str) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not self.told(of):
+            assert time.monotonic() < deadline, "no attempt failed"
+            time.sleep(0.02)
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[Listener]:
-    threading.Thread(target=listener.serve, daemon=True).start()
-    yield listener
-    listener.close()
+def frozen(process: int) -> Iterator[None]:
+    """It sleeps on through its pause, however long the machine needs for what happens meanwhile."""
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)
 
 
 def test_with_the_mcp_server_stopped_it_is_an_error_that_is_tried_again_and_diagnosed_once_the_port_opens(
     broken: Scene, mcp_port: int
 ) -> None:
-    with broken.path.supervisor(MCP_SERVER_URL=url(free_port())):
+    port, retries = free_port(), Retries(broken.path.folder / "supervisor.log")
+    with broken.path.supervisor(MCP_SERVER_URL=url(port)):
         state, context = broken.ended(named=broken.publish())
+    assert refuses(port)
     assert (state.status, state.error_category) == (Status.ERROR, "mcp_connection")
+    assert len(retries.told(of=state.incident.incident_id)) == 1, "two attempts, and a pause between them"
+    assert state.updated_at - state.created_at >= timedelta(seconds=2)
     assert state.next_attempt_at is not None
     assert context.diagnosis is None
     again = subprocess.run(
@@ -118,14 +141,23 @@ def test_with_the_mcp_server_stopped_it_is_an_error_that_is_tried_again_and_diag
     assert "s3:GetObject" in again.stdout
 
 
-def test_a_port_that_is_dead_at_first_costs_a_retry_and_not_the_incident(broken: Scene, mcp_port: int) -> None:
-    with (
-        listening(Listener(unserved=1, in_silence=False, upstream=mcp_port)) as gate,
-        broken.path.supervisor(MCP_SERVER_URL=url(gate.port)),
-    ):
-        state, context = broken.ended(named=broken.publish())
+def test_a_port_that_opens_after_the_first_refusal_costs_a_pause_and_not_the_incident(broken: Scene) -> None:
+    port, retries = free_port(), Retries(broken.path.folder / "supervisor.log")
+    with broken.path.supervisor(MCP_SERVER_URL=url(port)) as supervisor:
+        name = broken.publish()
+        retries.wait(of=name)
+        assert refuses(port)
+        assert supervisor.pid is not None
+        with ExitStack() as stack:
+            with frozen(supervisor.pid):
+                server = stack.enter_context(broken.path.mcp_server(port))
+                server.wait_until(lambda: answers(port))
+            state, context = broken.ended(named=name)
     assert state.status is Status.DIAGNOSED, (state.error_reason, broken.log())
     assert state.attempts == 1
+    (told,) = retries.told(of=name)
+    assert "[mcp_connection]" in told
+    assert told.endswith("trying again in 2 s")
     assert context.diagnosis is not None
     assert "s3:GetObject" in context.diagnosis.root_cause
 
@@ -145,7 +177,7 @@ def test_a_chat_model_that_denies_us_is_asked_once_and_the_evidence_is_kept(here
 def test_a_black_hole_costs_two_timeouts_and_ends_as_an_error(here: Scene) -> None:
     started = time.monotonic()
     with (
-        listening(Listener(unserved=1_000, in_silence=True)) as hole,
+        black_hole() as hole,
         here.path.supervisor(MCP_SERVER_URL=url(hole.port)),
     ):
         state, context = here.ended(named=here.publish())

@@ -1,6 +1,7 @@
 """Trying again at the call that failed, under one deadline. Nothing that already happened is done twice."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -9,6 +10,7 @@ from affidavit.agent.budget import Timed, seconds_left
 from affidavit.agent.errors import classify_error
 from affidavit.agent.patience import Patience
 
+_LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -20,6 +22,7 @@ class OutOfTime(Exception):
 async def attempted(
     call: Callable[[], Awaitable[T]],
     *,
+    incident_id: str,
     timed: Timed,
     patience: Patience,
     until_before: float,
@@ -36,12 +39,14 @@ async def attempted(
         try:
             return await _within(call, room)
         except Exception as error:
-            pause = patience.backoff_base**attempt
-            is_last = attempt == patience.attempts or not classify_error(error).category.is_transient
+            pause, told = patience.backoff_base**attempt, classify_error(error)
+            is_last = attempt == patience.attempts or not told.category.is_transient
             if isinstance(error, OutOfTime) or is_last:
                 raise
             if seconds_left(timed) - until_before <= pause:
                 raise OutOfTime from error
+            # Once the second attempt is good, nothing else tells that the first was not.
+            _LOG.warning("incident %s: %s; trying again in %g s", incident_id, " ".join(str(told).split()), pause)
             await sleep(pause)
     raise OutOfTime
 

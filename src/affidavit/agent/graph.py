@@ -101,6 +101,7 @@ class _Steps:
         check_pairing(messages)
         reply = await attempted(
             lambda: self._replies.reply(messages, must_submit=ending is not None),
+            incident_id=state["incident_id"],
             timed={"deadline": state["deadline"]},
             patience=self._work.patience,
             until_before=self._work.patience.gather_before,
@@ -137,6 +138,7 @@ class _Steps:
             lambda: asyncio.wait_for(
                 ask(question, self._work.provider, self._work.ledger), timeout=self._work.patience.tool
             ),
+            incident_id=state["incident_id"],
             timed={"deadline": state["deadline"]},
             patience=self._work.patience,
             until_before=self._work.patience.end_before,

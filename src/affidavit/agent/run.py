@@ -108,6 +108,7 @@ class _Run:
         """Not inside a timeout of ours: connections belong to the task that opened them."""
         return await attempted(
             lambda: stack.enter_async_context(self._how.toolbox(self._incident)),
+            incident_id=self._incident.incident_id,
             timed=self._timed,
             patience=self._how.patience,
             until_before=self._how.patience.end_before,

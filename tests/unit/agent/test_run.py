@@ -85,6 +85,14 @@ def test_a_failure_in_the_middle_is_tried_again_there_and_nothing_is_asked_twice
     assert len(tools.calls) == len({name for name, _ in tools.calls}) == 4
 
 
+def test_a_failure_that_the_second_attempt_makes_good_is_told_in_the_log_on_one_line(serve, chat, caplog) -> None:
+    serve(failing(1, Refuses(status=429, code="ThrottlingException", message="slow\ndown")))
+    assert investigate(chat(), scenario()).outcome is Outcome.DIAGNOSED
+    (told,) = [record.getMessage() for record in caplog.records if record.name == "affidavit.agent.attempts"]
+    assert told.startswith("incident incident-1: [bedrock_transient] Bedrock refused: ")
+    assert told.endswith("slow down; trying again in 0.01 s")
+
+
 def test_the_pause_before_the_second_attempt_is_two_seconds(serve, chat) -> None:
     serve(failing(1, Refuses(status=429, code="ThrottlingException")))
     started = time.monotonic()
