@@ -9,6 +9,9 @@ WORKERS ?= 5
 # Thousands of small files come and go; where memory has room for them that takes half the time of a disk.
 SCRATCH := $(or $(TMPDIR),$(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }'),/tmp)
 
+# Whoever forbids Python to keep what it compiled would have each of a thousand started commands compile it all again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help setup demo test check format docs eval mutations bench synth package lock clean
 
 help: ## what can be made
