@@ -32,7 +32,11 @@ _UNSUPPORTED = (
 
 
 class Query:
-    """`database` is None when only RE2 can be asked. `needles` finds lines that may match, None: any may."""
+    """`database` is None when only RE2 can be asked. `needles` finds lines that may match, None: any may.
+
+    `may_take_returns`: a carriage return may be part of a match, so the engine, which sees the one that belongs to the
+    line end, is not believed without asking RE2.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -43,6 +47,7 @@ class Query:
         self._block = _compiled(text, _lines_form(pattern), is_block=True)
         # Where lines end in a carriage return, `$` stands before it: only RE2 on the bare line is asked there.
         self.sees_line_ends = bool({"$", r"\z"} & set(_TOKEN.findall(pattern)))
+        self.may_take_returns = self.sees_line_ends or any(map(_takes_return, _TOKEN.findall(pattern)))
         is_small = self._line.programsize <= _LARGEST_DATABASE
         self.database = _database(pattern, sees_line_ends=self.sees_line_ends) if is_small else None
         self.needles = needle_database(needle_of(pattern))
@@ -143,6 +148,18 @@ def _database(pattern: str, *, sees_line_ends: bool) -> Any:
     except (InputRefused, re2.error, hyperscan.HyperscanError):
         return None
     return database
+
+
+def _takes_return(token: str) -> bool:
+    """Yes where it takes more than one token to tell, as for a code in digits."""
+    if len(token) == 1:
+        return token in ".\r"
+    if token.startswith("[^") or token[1].isdigit():
+        return True
+    try:
+        return re2.compile(token.encode("ascii"), byte_options()).fullmatch(b"\r") is not None
+    except re2.error:
+        return True
 
 
 def _may_be_empty(pattern: str) -> bool:

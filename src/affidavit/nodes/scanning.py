@@ -201,6 +201,8 @@ class _Crew:
             return None
         if len(hits) > _MANY:
             return _lines_of_many(self._query, buffer, start, end, hits, self._most)
+        if not self._query.may_take_returns:
+            return _lines_of_certain(buffer, start, end, hits, self._most)
         return _lines_of(buffer, start, end, hits, self._most, partial(_confirmed, self._query))
 
     def _in_pieces(self, task: _Range, buffer: mmap.mmap, start: int, end: int) -> _Located:
@@ -262,23 +264,23 @@ class _Stopped(Enum):
 def _hyperscanned(
     database: Any, buffer: mmap.mmap, start: int, end: int, scratch: Any, most: int
 ) -> list[int] | _Stopped:
-    """A byte inside each matching line, ascending, with repeats."""
+    """The byte behind one of each matching line, ascending, with repeats."""
     import hyperscan
 
     hits: list[int] = []
     note = hits.append
 
     # Called for every match: names of this function are found faster than attributes of a context.
-    def collect(what: int, _start: int, stop: int, _flags: int, _context: object) -> bool | None:
-        note(stop - 1)
-        return True if what or len(hits) > most else None
+    def collect(what: int, _start: int, stop: int, _flags: int, _context: object) -> bool | int:
+        note(stop)
+        return what or len(hits) > most
 
     with memoryview(buffer) as whole, whole[start : end + _BEYOND] as view:
         try:
             database.scan(view, match_event_handler=collect, scratch=scratch)
         except hyperscan.ScanTerminated:
             return _Stopped.FLOOD if len(hits) > most else _Stopped.RETURNS
-    while hits and hits[-1] >= end - start:
+    while hits and hits[-1] > end - start:
         hits.pop()
     return hits
 
@@ -295,17 +297,39 @@ def _lines_of(
     spans: list[Span] = []
     count, line_end = 0, -1
     for hit in hits:
-        at = start + hit
+        at = start + hit - 1
         if at <= line_end:
             continue
-        begin = buffer.rfind(b"\n", start, at) + 1 or start
-        line_end = buffer.find(b"\n", at, end)
-        line_end = end if line_end < 0 else line_end
+        begin, line_end = _around(buffer, start, end, at)
         if (span := judged(buffer, begin, line_end)) is not None:
             count += 1
             if len(spans) < most:
                 spans.append(span)
     return _Located(count=count, spans=spans)
+
+
+def _lines_of_certain(buffer: mmap.mmap, start: int, end: int, hits: list[int], most: int) -> _Located:
+    """Every hit is a match, and of the lines behind the first ones only their number is asked."""
+    spans: list[Span] = []
+    count, line_end = 0, -1
+    for hit in hits:
+        at = start + hit - 1
+        if at <= line_end:
+            continue
+        count += 1
+        if count > most:
+            feed = buffer.find(b"\n", at, end)
+            line_end = end if feed < 0 else feed
+            continue
+        begin, line_end = _around(buffer, start, end, at)
+        spans.append((begin, line_end - (buffer[line_end - 1] == _RETURN)))
+    return _Located(count=count, spans=spans)
+
+
+def _around(buffer: mmap.mmap, start: int, end: int, at: int) -> Span:
+    """The line that `at` lies in, without its line feed."""
+    feed = buffer.find(b"\n", at, end)
+    return buffer.rfind(b"\n", start, at) + 1 or start, end if feed < 0 else feed
 
 
 def _judged(query: Query, buffer: mmap.mmap, begin: int, end: int) -> Span | None:
@@ -325,7 +349,8 @@ def _lines_of_many(query: Query, buffer: mmap.mmap, start: int, end: int, hits: 
     bytes_: NDArray[np.uint8] = np.frombuffer(buffer, dtype=np.uint8, count=end - start, offset=start)
     feeds = np.flatnonzero(bytes_ == _FEED)
     # A hit may be the line feed itself, which belongs to the line it ends.
-    numbers = np.unique(np.searchsorted(feeds, np.array(hits, dtype=np.int64)))
+    numbers = np.searchsorted(feeds, np.array(hits, dtype=np.int64) - 1)
+    numbers = numbers[np.concatenate(([True], numbers[1:] != numbers[:-1]))]
     bounds = np.concatenate(([-1], feeds, [end - start]))
     begins, ends = bounds[numbers] + 1, bounds[numbers + 1]
     returns = np.flatnonzero((ends > begins) & (bytes_[np.maximum(ends - 1, 0)] == _RETURN))

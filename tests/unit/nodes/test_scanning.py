@@ -12,7 +12,7 @@ from affidavit.nodes.queries import Query, _bytes_pattern, compile_query
 from affidavit.nodes.scanning import Span, scan_files
 
 ATOMS = ["a", "b", "ab", "[ab]", "[^a]", r"\w", r"\s", r"\d", ".", "(?:a|bk)", r"\b", "^", "$", "err", r"\W", "k+"]
-ATOMS += ["[[:alpha:]]", "[]a]", "]", r"\]", "err|k", "(?:b)", "a{2}"]
+ATOMS += ["[[:alpha:]]", "[]a]", "]", r"\]", "err|k", "(?:b)", "a{2}", r"\r", r"\015", r"\x0d", r"[\s]", r"[^\r]"]
 ATOMS += ["b*", "a?", "[a-k]{2,3}", ".*", "(?:err|ab|k1)", r"\S+", r"\A", r"\z", "é", "(?i)", r"\xff"]
 TEXTS = [b"a", b"b", b"k", b"K", b"A", b" ", b"err", b"1", b"\n", b"\r\n", b"\r", b"\0", b"\xff", b"]", "é".encode()]
 QUERIES = st.lists(st.sampled_from(ATOMS), min_size=1, max_size=4).map("".join)
