@@ -157,7 +157,7 @@ def _takes_return(token: str) -> bool:
     if token.startswith("[^") or token[1].isdigit():
         return True
     try:
-        return re2.compile(token.encode("ascii"), byte_options()).fullmatch(b"\r") is not None
+        return re2.compile(token.encode("ascii"), byte_options()).search(b"\r") is not None
     except re2.error:
         return True
 

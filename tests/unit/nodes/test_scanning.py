@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from affidavit.errors import InputRefused
@@ -39,6 +39,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("engine", ["hyperscan where it can", "re2"])
 @settings(max_examples=400, deadline=None)
 @given(text=QUERIES, content=CONTENTS, block=st.integers(8, 64))
+@example(text=r"\015", content=b"a\r\nb\n", block=64)
+@example(text=r"\x0d", content=b"a\r\nb\n", block=64)
+@example(text=r"b[^a]", content=b"a\r\nb\r\nb\n", block=64)
 def test_the_lines_found_are_those_that_match(path: Path, engine: str, text: str, content: bytes, block: int) -> None:
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
