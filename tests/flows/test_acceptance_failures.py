@@ -1,6 +1,7 @@
 """When tools or chat model cannot be reached: the incident says why, keeps its evidence, and runs again when it can."""
 
 import errno
+import json
 import os
 import signal
 import socket
@@ -8,16 +9,36 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from tests.support.acceptance import PATIENCE_SECONDS, Scene, scene
 
+from affidavit.evidence.diagnosis import ProducedBy
 from affidavit.incidents.state import Status
+from affidavit.incidents.states import LEASE_MARGIN
+from affidavit.sandbox.account import FUNCTION
 from affidavit.sandbox.incident_path import answers, free_port
+from affidavit.verification.verify import verify
+from affidavit.workloads.records import TOOL_ARG_SCHEMAS
+
+# A process as AWS starts it: an event, and a context that says how long it may live.
+LAMBDA_WITH_A_MINUTE = """
+import json, sys, time
+from affidavit.entrypoints.lambdas import on_incident
+
+class Context:
+    started = time.monotonic()
+
+    def get_remaining_time_in_millis(self):
+        return int(60_000 - (time.monotonic() - self.started) * 1000)
+
+on_incident.handler(json.load(sys.stdin), Context())
+"""
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +192,35 @@ def test_a_chat_model_that_denies_us_is_asked_once_and_the_evidence_is_kept(here
     assert len([request for request in here.bedrock.requests if request.model_id == model]) == 1
     tools = {entry.tool for entry in here.supervisor.records.entries(context.ledger)}
     assert tools == {"get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state"}
+
+
+@pytest.mark.long
+def test_a_hung_chat_model_ends_twenty_seconds_before_the_limit_with_the_evidence_stored(
+    broken: Scene, mcp_port: int
+) -> None:
+    """The function's limit is a minute, so that nobody waits for five; every other limit is the real one."""
+    model, name = "anthropic.claude-hung", f"hung-{uuid.uuid4().hex[:12]}"
+    report = {"function_name": FUNCTION, "incident_id": name, "error_message": "AccessDenied"}
+    subprocess.run(
+        [sys.executable, "-c", LAMBDA_WITH_A_MINUTE],
+        input=json.dumps({"Records": [{"Sns": {"MessageId": name, "Message": json.dumps(report)}}]}),
+        env={"PATH": "", **broken.path.environment, "MCP_SERVER_URL": url(mcp_port), "CHAT_MODEL_ID": model},
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    state, context = broken.ended(named=name)
+    (asked,) = [request for request in broken.bedrock.requests if request.model_id == model]
+    assert asked.forced_tool == "submit_diagnosis", "with less than 90 s left the answer is asked for at once"
+    limit = datetime.fromtimestamp(state.lease_expires_at, UTC) - LEASE_MARGIN
+    assert timedelta(seconds=20) <= limit - state.updated_at <= timedelta(seconds=35)
+    entries = broken.supervisor.records.entries(context.ledger)
+    assert {entry.tool for entry in entries} == set(TOOL_ARG_SCHEMAS)
+    assert state.status is Status.DIAGNOSED
+    assert context.diagnosis is not None
+    assert context.diagnosis.produced_by is ProducedBy.RULES
+    assert any("deadline" in gap for gap in context.diagnosis.gaps)
+    assert verify(context.diagnosis, entries).holds
 
 
 @pytest.mark.long
