@@ -98,7 +98,7 @@ class Tools:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> JsonValue:
+    def call(self, tool: str, arguments: Mapping[str, JsonValue], *, within: timedelta) -> JsonValue:
         self.asked.append(tool)
         return {"get_recent_logs": LOGS, "get_iam_state": IAM}.get(tool, {"error": "no such function"})
 

@@ -1,5 +1,7 @@
 """Settings → a supervisor: what becomes of an incident when the settings are wrong."""
 
+import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +18,7 @@ from affidavit.incidents.state import Status
 from affidavit.incidents.states import IncidentStates
 from affidavit.incidents.supervisor import Handled, Supervisor
 from affidavit.incidents.telemetry import to_nowhere
+from affidavit.ports import JsonValue
 from affidavit.sandbox.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Refuses, Reply
 from affidavit.sandbox.chat_scripts import good
 from affidavit.settings import Settings
@@ -51,6 +54,33 @@ def test_without_a_chat_model_that_can_be_made_the_incident_says_so_and_keeps_it
     assert len(context.ledger) == 4
     assert context.best_so_far is not None
     assert context.best_so_far.fault_types == (FaultType.PERMISSION_LOSS,)
+
+
+class HangingTools(DirectToolProvider):
+    """Opens at once, and never answers."""
+
+    async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> str:
+        await asyncio.sleep(3600)
+        return ""
+
+
+def test_tools_that_hang_without_a_chat_model_do_not_cost_the_time_to_store_what_happened(tmp_path: Path) -> None:
+    app = build_app(Settings.from_environment({"AFFIDAVIT_DATA": str(tmp_path)}))
+    scenario = load_workload_scenario(SCENARIOS / "permission-s3-statement-removed.yaml")
+    tools = HangingTools(scenario.workloads())
+    supervisor = build_supervisor(app, emit=to_nowhere, toolbox=lambda: lambda _: tools)
+    supervisor.diagnostician()  # loads what only an attempt needs, before the time runs
+    limit = app.clock.now() + timedelta(seconds=23)
+    assert supervisor.receive(an_incident(), remaining=timedelta(seconds=23)) is Handled.RAN
+    state = supervisor.states.get_state(an_incident().incident_id)
+    context = supervisor.contexts.get_context(an_incident().incident_id)
+    assert state is not None
+    assert (state.status, state.error_category) == (Status.ERROR, "bedrock_config")
+    assert limit - state.updated_at > timedelta(seconds=10)
+    assert context is not None
+    assert context.evidence is not None
+    assert "get_recent_logs did not answer within" in str(context.evidence["logs"])
+    assert context.evidence["iam"] == {"error": "not asked: the tools cannot be reached"}
 
 
 def test_an_incident_that_is_driven_again_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,12 +110,13 @@ class _Asked:
     def __init__(self, toolbox: "Toolbox", incident: Incident) -> None:
         self._toolbox, self._incident = toolbox, incident
 
-    def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> JsonValue:
+    def call(self, tool: str, arguments: Mapping[str, JsonValue], *, within: timedelta) -> JsonValue:
         import asyncio
 
-        text = asyncio.run(self._ask(tool, arguments))
         try:
-            return json.loads(text)
+            return json.loads(asyncio.run(asyncio.wait_for(self._ask(tool, arguments), within.total_seconds())))
+        except TimeoutError as error:
+            raise UpstreamFailed(f"{tool} did not answer within {within.total_seconds():.0f} s") from error
         except ValueError:
             return {"error": f"{tool} did not answer with JSON"}
 

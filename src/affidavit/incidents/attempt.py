@@ -135,7 +135,7 @@ class Attempt:
         degraded = under.degraded(incident)
         latest = self.lease.deadline - STORING_TIME
         evidence = gather_context(
-            incident, degraded.tools, ledger, may_ask=lambda: under.clock.now() < latest, token_budget=TOKEN_BUDGET
+            incident, degraded.tools, ledger, time_left=lambda: latest - under.clock.now(), token_budget=TOKEN_BUDGET
         )
         best = result.best_so_far or degraded.conclude(incident, ledger.entries)
         return evidence, replace(result, best_so_far=proven(best, ledger.entries, under.source))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Protocol
 
 from affidavit.errors import AffidavitError
@@ -12,6 +13,7 @@ from affidavit.incidents.ledger import Entry, Ledger
 from affidavit.ports import JsonValue
 
 TOKEN_BUDGET = 20_000
+LONGEST_ANSWER = timedelta(seconds=30)
 PARTS = {
     "logs": "get_recent_logs",
     "iam": "get_iam_state",
@@ -21,8 +23,11 @@ PARTS = {
 
 
 class DiagnosticTools(Protocol):
-    def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> JsonValue:
-        """The answer; its error variant when the question failed. Raises AffidavitError when nobody could be asked."""
+    def call(self, tool: str, arguments: Mapping[str, JsonValue], *, within: timedelta) -> JsonValue:
+        """The answer; its error variant when the question failed.
+
+        Raises AffidavitError when nobody could be asked, or nobody answered within that time.
+        """
         ...
 
 
@@ -43,7 +48,7 @@ def gather_context(
     tools: DiagnosticTools,
     ledger: Ledger,
     *,
-    may_ask: Callable[[], bool] = lambda: True,
+    time_left: Callable[[], timedelta] = lambda: LONGEST_ANSWER,
     token_budget: int = TOKEN_BUDGET,
 ) -> Mapping[str, JsonValue]:
     """Every diagnostic tool's answer, recorded whole and given back fitted into the budget.
@@ -55,13 +60,14 @@ def gather_context(
     for part, tool in PARTS.items() if incident.function else ():
         arguments = {"lambda_name": incident.function}
         known = _recorded(tool, arguments, ledger)
-        why_not = why_not or ("" if may_ask() else "no time was left")
+        within = min(time_left(), LONGEST_ANSWER)
+        why_not = why_not or ("" if within > timedelta() else "no time was left")
         if known is not None:
             gathered[part] = known.answer
         elif why_not:
             gathered[part] = {"error": f"not asked: {why_not}"}
         else:
-            gathered[part], why_not = _asked(tool, arguments, tools, ledger)
+            gathered[part], why_not = _asked(tool, arguments, tools, ledger, within)
     fitted = truncate_to_budget(gathered, token_budget)
     return {**fitted.context, "metrics": fitted.metrics}
 
@@ -76,10 +82,10 @@ def _is_error(answer: JsonValue) -> bool:
 
 
 def _asked(
-    tool: str, arguments: Mapping[str, JsonValue], tools: DiagnosticTools, ledger: Ledger
+    tool: str, arguments: Mapping[str, JsonValue], tools: DiagnosticTools, ledger: Ledger, within: timedelta
 ) -> tuple[JsonValue, str]:
     """The answer, recorded; and why no other tool is worth asking. A black hole costs its time once, not four times."""
     try:
-        return ledger.record(tool, arguments, tools.call(tool, arguments)).answer, ""
+        return ledger.record(tool, arguments, tools.call(tool, arguments, within=within)).answer, ""
     except AffidavitError as error:
         return ledger.record(tool, arguments, {"error": str(error)}).answer, "the tools cannot be reached"

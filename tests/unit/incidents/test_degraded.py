@@ -1,6 +1,7 @@
 """Evidence without a chat model."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 from tests.support.incidents import IAM, LOGS, Tools, an_incident
 
@@ -14,7 +15,7 @@ class Unreachable:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> JsonValue:
+    def call(self, tool: str, arguments: Mapping[str, JsonValue], *, within: timedelta) -> JsonValue:
         self.asked.append(tool)
         raise UpstreamFailed("the MCP server cannot be reached")
 
@@ -47,7 +48,7 @@ def test_when_nobody_can_be_asked_one_try_is_enough_and_the_rest_says_so() -> No
 
 def test_without_time_nothing_is_asked_and_it_says_so() -> None:
     tools = Tools()
-    gathered = gather_context(an_incident(), tools, Ledger(), may_ask=lambda: False)
+    gathered = gather_context(an_incident(), tools, Ledger(), time_left=timedelta)
     assert tools.asked == []
     assert gathered["logs"] == {"error": "not asked: no time was left"}
 
