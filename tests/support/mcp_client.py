@@ -17,6 +17,9 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from affidavit.entrypoints.mcp.calls import Calls
+from affidavit.entrypoints.mcp.server import build_server
+
 KEY = "a-key-for-tests-0123456789"
 ERROR = {"success", "statusCode", "error", "hint"}
 
@@ -85,6 +88,13 @@ def over_http(arguments: Sequence[str], environment: Mapping[str, str]) -> Itera
     finally:
         process.terminate()
         process.wait(timeout=30)
+
+
+@contextmanager
+def in_memory(calls: Calls) -> Iterator[Talk]:
+    """The same client and server without a process between them, where there are many servers."""
+    with _talking(lambda: Client(build_server(calls))) as talk:
+        yield talk
 
 
 @asynccontextmanager

@@ -63,7 +63,15 @@ def _unconfirmed(findings: "Sequence[Finding]") -> list[str]:
 def _thin_coverage(coverage: "Coverage") -> list[str]:
     if coverage.coverage_pct >= WELL_COVERED:
         return []
+    return [f"coverage is {coverage.coverage_pct} %: not scanned: {_not_scanned(coverage)}"]
+
+
+def _not_scanned(coverage: "Coverage") -> str:
+    """The names that are listed; how many there are where none is."""
+    if not coverage.skipped_total:
+        return "nothing was there to scan"
     names = [skipped.file for skipped in coverage.skipped_files]
+    if not names:
+        return f"{coverage.skipped_total} file{'' if coverage.skipped_total == 1 else 's'}"
     unlisted = coverage.skipped_total - len(names)
-    listed = ", ".join(names) + (f" and {unlisted} more" if unlisted else "")
-    return [f"coverage is {coverage.coverage_pct} %: not scanned: {listed or 'nothing was there to scan'}"]
+    return ", ".join(names) + (f" and {unlisted} more" if unlisted else "")

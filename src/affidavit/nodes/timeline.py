@@ -10,13 +10,15 @@ from affidavit.evidence.severity import Severity
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """A finding at the moment it began. `source` is the component that reported it."""
+    """A finding at the moment it began, and how it went on. `source` is the component that reported it."""
 
     finding_id: str
     timestamp: datetime
     source: str
     severity: Severity
     event: str
+    count: int
+    last_seen: datetime | None
     signal: str
     evidence: Evidence
 
@@ -57,6 +59,8 @@ def _event(finding: Finding, began: datetime) -> Event:
         source=finding.component,
         severity=finding.severity,
         event=finding.pattern,
+        count=finding.count,
+        last_seen=finding.last_seen,
         signal=finding.signal,
         evidence=finding.evidence,
     )

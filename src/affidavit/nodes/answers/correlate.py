@@ -57,6 +57,8 @@ class TimelineEvent(Wire):
     source: str = Field(description="The component that reported it.")
     severity: Severity = Field(description="How bad it is.")
     event: str = Field(description="Short name of what happened.")
+    count: int = Field(description="Exact number of occurrences, from timestamp to last_seen.")
+    last_seen: datetime | None = Field(description="UTC. The last occurrence that has a time.")
     evidence: EvidenceRecord = Field(description="The line that shows it.")
 
 
@@ -94,7 +96,8 @@ class CorrelateAnswer(Answer):
     timeline: list[TimelineEvent | ConciseFinding] = Field(description="Earliest first.")
     correlations: list[SharedSignalRecord] = Field(description="Troubles that several components report together.")
     clusters: list[ClusterRecord] = Field(
-        description="Events that happened together, earliest first; a concise answer has at most five, the worst ones."
+        description="Events that happened together, earliest first; a concise answer has at most five, the worst, and "
+        "none in which nothing is worse than info, unless a chain or a correlation names it."
     )
     potential_root_cause_chains: list[ChainRecord] = Field(description="The likeliest first. Potential, not proven.")
     confidence: ConfidenceRecord = Field(description="How far this can be trusted.")

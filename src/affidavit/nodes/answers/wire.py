@@ -83,7 +83,7 @@ Format = Annotated[
     ResponseFormat,
     Field(
         description="concise: only finding_id, severity, pattern and count of each finding; of gaps the first, "
-        "and counts instead of the list of skipped files. detailed: all of it."
+        "counts instead of the list of skipped files, and at most 80 characters of a query. detailed: all of it."
     ),
 ]
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from affidavit.errors import InputRefused
+from affidavit.evidence.severity import Severity
 from affidavit.index.record import FindingsIndex
 from affidavit.nodes.answers.correlate import (
     ChainRecord,
@@ -23,7 +24,7 @@ from affidavit.nodes.library import Library, Shelf
 from affidavit.nodes.timeline import Cluster, Event
 
 MOST_EVENTS = 1000
-# Most single events far from others are clusters of their own, which say nothing but their time.
+# Most events far from others are clusters of their own, which say nothing but their time.
 CONCISE_CLUSTERS = 5
 _ID = re.compile(r"F-\d{3,}")
 
@@ -31,13 +32,13 @@ _ID = re.compile(r"F-\d{3,}")
 def correlate(library: Library, request: CorrelateRequest) -> CorrelateAnswer:
     shelf = library.open(request.instance_id, request.index_id)
     _refuse_unknown_components(shelf.index, request.components)
+    form = request.response_format
     found = correlated(
-        shelf.index,
+        shelf.index if form is ResponseFormat.DETAILED else _counting_what_was_skipped(shelf.index),
         window=timedelta(seconds=request.time_window),
         pivot=_pivot(shelf.index, request.pivot_event) if request.pivot_event is not None else None,
         components=request.components or (),
     )
-    form = request.response_format
     clusters = list(found.clusters) if form is ResponseFormat.DETAILED else _notable(found)
     info = _cut(found, clusters)
     return CorrelateAnswer(
@@ -48,10 +49,15 @@ def correlate(library: Library, request: CorrelateRequest) -> CorrelateAnswer:
         potential_root_cause_chains=[ChainRecord.model_validate(e) for e in found.potential_root_cause_chains],
         confidence=ConfidenceRecord.of(found.confidence).in_form(form),
         caveat=found.caveat,
-        coverage_report=CoverageReport.of(found.coverage_report).in_form(form),
+        coverage_report=CoverageReport.of(found.coverage_report),
         truncated=info is not None,
         truncation_info=info,
     )
+
+
+def _counting_what_was_skipped(index: FindingsIndex) -> FindingsIndex:
+    """Without the names of files that were not read, which are in the way of a short answer twice."""
+    return replace(index, coverage=replace(index.coverage, skipped_files=()))
 
 
 def _cut(found: Correlation, clusters: Sequence[Cluster]) -> TruncationInfo | None:
@@ -61,8 +67,10 @@ def _cut(found: Correlation, clusters: Sequence[Cluster]) -> TruncationInfo | No
 
 def _notable(found: Correlation) -> list[Cluster]:
     """The clusters that chains name, then the worst and largest, still earliest first."""
-    named = {chain.cluster_id for chain in found.potential_root_cause_chains}
-    ranked = sorted(found.clusters, key=lambda c: (c.cluster_id not in named, c.dominant_severity.rank, -c.event_count))
+    chained = {chain.cluster_id for chain in found.potential_root_cause_chains}
+    named = chained | {shared.cluster_id for shared in found.correlations}
+    notable = [c for c in found.clusters if c.cluster_id in named or c.dominant_severity is not Severity.INFO]
+    ranked = sorted(notable, key=lambda c: (c.cluster_id not in chained, c.dominant_severity.rank, -c.event_count))
     kept = {cluster.cluster_id for cluster in ranked[:CONCISE_CLUSTERS]}
     return [_in_whole_seconds(cluster) for cluster in found.clusters if cluster.cluster_id in kept]
 

@@ -23,6 +23,7 @@ from affidavit.nodes.surroundings import surroundings
 
 # Lines listed in one answer, whatever the number of files: beyond it, each file still has its first line and count.
 MOST_LINES = 2000
+CONCISE_QUERY = 80
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +190,9 @@ def _coverage(searched: Sequence[_Searched], failed: dict[str, str]) -> Coverage
 
 
 def _concise(query: str, result: KeptResult) -> ConciseFinding:
-    return ConciseFinding(finding_id=result.finding_id, severity=result.severity, pattern=query, count=result.count)
+    """Who asked knows the query; repeated for each file, a long one would be most of the answer."""
+    pattern = query if len(query) <= CONCISE_QUERY else f"{query[: CONCISE_QUERY - 1]}…"
+    return ConciseFinding(finding_id=result.finding_id, severity=result.severity, pattern=pattern, count=result.count)
 
 
 def _detailed(query: str, result: KeptResult) -> SearchResult:
