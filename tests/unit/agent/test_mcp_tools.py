@@ -3,10 +3,12 @@
 import asyncio
 import json
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -84,18 +86,25 @@ def free_port() -> int:
 
 
 @contextmanager
-def served(server: MCPServer, *, key: str = "right", port: int = 0) -> Iterator[str]:
-    port = port or free_port()
-    app = Guarded(server.streamable_http_app(stateless_http=True, json_response=True), key)
-    running = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
-    thread = threading.Thread(target=running.run, daemon=True)
+def served(server: MCPServer, *, key: str = "right") -> Iterator[str]:
+    with running(Guarded(server.streamable_http_app(stateless_http=True, json_response=True), key)) as url:
+        yield url
+
+
+@contextmanager
+def running(app: ASGIApp) -> Iterator[str]:
+    port = free_port()
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1)
+    )
+    thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    while not running.started:
+    while not server.started:
         time.sleep(0.01)
     try:
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
-        running.should_exit = True
+        server.should_exit = True
         thread.join(10)
 
 
@@ -189,21 +198,122 @@ def test_a_black_hole_is_given_up_after_the_handshake_timeout_and_tried_once_mor
         one.close()
 
 
+@dataclass(kw_only=True)
 class Watched(McpToolProvider):
-    """Tells when an attempt to connect has failed."""
+    """Counts and tells when an attempt to connect has failed."""
 
-    def telling(self, tell: Callable[[], None]) -> "Watched":
-        self.tell, self.failures = tell, 0
-        return self
+    tell: Callable[[], None] = lambda: None
+    failures: int = 0
 
     async def __aenter__(self) -> "Watched":
         try:
             await super().__aenter__()
-        except McpConnectionFailed:
+        except AffidavitError:
             self.failures += 1
             self.tell()
             raise
         return self
+
+
+class Misbehaves(BaseHTTPRequestHandler):
+    """Answers with this status, or closes the connection with a reset when there is none."""
+
+    status: int | None = None
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        if self.status is None:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+            return
+        self.send_response(self.status)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        pass
+
+
+@contextmanager
+def misbehaving(status: int | None) -> Iterator[str]:
+    handler = type("Handler", (Misbehaves,), {"status": status})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    yield f"127.0.0.1:{server.server_address[1]}/mcp"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "status", "category", "attempts"),
+    [
+        ("http", 500, "mcp_connection", 2),
+        ("http", 503, "mcp_connection", 2),
+        ("http", None, "mcp_connection", 2),
+        ("https", 200, "mcp_connection", 2),
+        ("http", 404, "mcp_init", 2),
+        ("http", 403, "mcp_auth", 1),
+    ],
+    ids=["internal error", "unavailable", "reset", "no TLS where TLS is expected", "wrong path", "forbidden"],
+)
+def test_how_the_server_fails_decides_the_category_and_whether_it_is_tried_again(
+    scheme: str, status: int | None, category: str, attempts: int
+) -> None:
+    with misbehaving(status) as place:
+        provider = Watched(url=f"{scheme}://{place}", key=Keys("right"), handshake_seconds=5, read_seconds=5)
+        result = investigate(OfflineChat(), scenario(), tools=provider)
+    assert result.outcome is Outcome.ERROR
+    assert result.error is not None
+    assert result.error.category == category
+    assert provider.failures == attempts
+    assert result.llm_calls == 0
+
+
+class StumblesOnce:
+    """Misbehaves at the first call of a tool, after a handshake like any other: says 503, or nothing at all."""
+
+    def __init__(self, app: ASGIApp, *, in_silence: bool) -> None:
+        self._app, self._in_silence = app, in_silence
+        self.calls = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        message = await receive()
+        if b'"tools/call"' in message.get("body", b""):
+            self.calls += 1
+            if self.calls == 1:
+                await self._stumble(send)
+                return
+
+        async def again() -> Any:
+            nonlocal message
+            given, message = message, None
+            return given if given is not None else await receive()
+
+        await self._app(scope, again, send)
+
+    async def _stumble(self, send: Send) -> None:
+        if self._in_silence:
+            await asyncio.sleep(60)
+        await send({"type": "http.response.start", "status": 503, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+
+@pytest.mark.parametrize("in_silence", [False, True], ids=["503", "silence"])
+def test_a_server_that_fails_in_the_middle_costs_one_more_call_and_nothing_else(in_silence: bool) -> None:
+    of = scenario()
+    app = StumblesOnce(
+        server_of(of).streamable_http_app(stateless_http=True, json_response=True), in_silence=in_silence
+    )
+    with running(app) as url:
+        provider = Watched(url=url, key=Keys("right"), read_seconds=5)
+        result = investigate(OfflineChat(), of, tools=provider)
+    assert provider.failures == 0
+    assert result.outcome is Outcome.DIAGNOSED
+    assert app.calls == len(TOOL_ARG_SCHEMAS) + 1
+    assert sorted(result.tools_called) == sorted(TOOL_ARG_SCHEMAS)
 
 
 def test_a_port_that_is_closed_and_opens_within_the_pause_is_reached_by_the_second_attempt() -> None:
@@ -214,7 +324,7 @@ def test_a_port_that_is_closed_and_opens_within_the_pause_is_reached_by_the_seco
         door.bind(("127.0.0.1", 0))  # ours, and it refuses everybody until the server listens
         serving = threading.Thread(target=lambda: server.run(sockets=[door]), daemon=True)
         url = f"http://127.0.0.1:{door.getsockname()[1]}/mcp"
-        provider = Watched(url=url, key=Keys("right")).telling(serving.start)
+        provider = Watched(url=url, key=Keys("right"), tell=serving.start)
         result = investigate(OfflineChat(), of, tools=provider, patience=Patience())
         server.should_exit = True
         serving.join(10)
