@@ -19,6 +19,7 @@ from affidavit.errors import EvidenceUnavailable, InputRefused, NotFound
 from affidavit.evidence.finding import Finding
 from affidavit.index.record import FindingsIndex, index_from_json
 from affidavit.knowledge import Knowledge
+from affidavit.nodes.answers.finding import FindingRecord
 from affidavit.nodes.ingest_records import last_failure
 from affidavit.nodes.keys import INDEX, MANIFEST, home_key, instance_of, markers_prefix, prefix_of
 from affidavit.nodes.recent import Recent
@@ -30,6 +31,7 @@ from affidavit.redaction.redact import Redactor
 FOREIGN = "foreign"
 # Parsed: a few megabytes each at most.
 _INDEXES_KEPT = 64
+_RECORDS_KEPT = 1000
 _MANIFESTS_KEPT = 32
 _MARKERS_KEPT = 4096
 _LISTED = 10
@@ -72,6 +74,14 @@ class Shelf:
     def findings(self) -> dict[str, Finding]:
         return {finding.finding_id: finding for finding in self.index.findings}
 
+    def record(self, finding_id: str) -> FindingRecord:
+        """As answers carry it; kept, for it is asked again and again."""
+        return self._records.get(finding_id, lambda: FindingRecord.of(self.findings[finding_id]))
+
+    @cached_property
+    def _records(self) -> Recent[str, FindingRecord]:
+        return Recent(_RECORDS_KEPT)
+
 
 class Library:
     """Answers come from here. Parsed indexes are kept; one that cannot change is never read twice."""
@@ -102,12 +112,16 @@ class Library:
         self._homes: Recent[str, Home] = Recent(_MARKERS_KEPT)
         self._markers: Recent[str, IndexMarker] = Recent(_MARKERS_KEPT)
         self._indexes: Recent[tuple[str, str], FindingsIndex] = Recent(_INDEXES_KEPT)
+        self._shelves: Recent[tuple[str, str, str], Shelf] = Recent(_INDEXES_KEPT)
         self._manifests: Recent[tuple[str, int, datetime], Manifest] = Recent(_MANIFESTS_KEPT)
 
     def open(self, instance_id: str, index_id: str | None = None) -> Shelf:
         """The current index, or the pinned one. Raises NotFound saying what there is."""
         marker = self.find(instance_id, index_id)
-        return Shelf(marker=marker, index=self.index(marker), lines=self.lines(instance_id))
+        return self._shelves.get((marker.index_key, marker.content, marker.index_id), lambda: self._shelf(marker))
+
+    def _shelf(self, marker: IndexMarker) -> Shelf:
+        return Shelf(marker=marker, index=self.index(marker), lines=self.lines(marker.instance_id))
 
     def find(self, instance_id: str, index_id: str | None = None) -> IndexMarker:
         known = self.markers(instance_id)

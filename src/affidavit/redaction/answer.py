@@ -82,7 +82,7 @@ def _value(name: str, value: JsonValue, change: Change, is_cut: bool) -> JsonVal
     # The plain types first: asking whether a value is any mapping takes longer than all the rest.
     if value is None or isinstance(value, int | float):
         return value
-    if isinstance(value, (dict, Mapping)):
+    if not isinstance(value, list) and isinstance(value, (dict, Mapping)):
         return _changed(value, change)
     return [_value(name, each, change, is_cut) for each in value]
 

@@ -67,9 +67,7 @@ class _Handlers:
     async def list_tools(self, _ctx: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=self._listed)
 
-    async def call_tool(
-        self, ctx: Context, params: types.CallToolRequestParams
-    ) -> types.CallToolResult | dict[str, Any]:
+    async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         tool = self._calls.tools.get(params.name)
         if tool is None:
             known = ", ".join(self._calls.tools)
@@ -83,7 +81,7 @@ class _Handlers:
         wants_debug = bool((ctx.params or {}).get("_meta", {}).get(DEBUG_META))
         caller = caller_of(ctx)
 
-        def call() -> types.CallToolResult:
+        def call() -> dict[str, Any]:
             return tool_result(self._calls.call(tool, arguments, wants_debug=wants_debug, may_act=caller.may_act))
 
         return await anyio.to_thread.run_sync(call)

@@ -59,7 +59,7 @@ class TaskProtocol:
             return None
         row = await self._begin(tool, arguments, caller_of(ctx))
         if row.status == FAILED:
-            return tool_result(Outcome(content=row.content, is_error=True)).model_dump(by_alias=True, exclude_none=True)
+            return tool_result(Outcome(content=row.content, is_error=True))
         return {"resultType": "task", **_modern(row)}
 
     async def get(self, ctx: Context, params: TaskParams) -> HandlerResult:
@@ -92,7 +92,7 @@ class TaskProtocol:
         while not row.has_ended:
             await anyio.sleep(self.look_seconds)
             row = await self._row(params, caller_of(ctx))
-        result = tool_result(result_of(row)).model_dump(by_alias=True, exclude_none=True, mode="json")
+        result = tool_result(result_of(row))
         return {**result, "_meta": {_RELATED: {"taskId": row.task_id}}}
 
     async def bridge(self, ctx: Context, call_next: CallNext) -> HandlerResult:
@@ -164,7 +164,7 @@ def _ending(row: TaskRow) -> dict[str, Any]:
         said = str(outcome.content.get("error", row.message))
         error = {"code": types.INTERNAL_ERROR, "message": said, "data": outcome.content}
         return {"error": error} if row.status == FAILED else {}
-    return {"result": tool_result(outcome).model_dump(by_alias=True, exclude_none=True, mode="json")}
+    return {"result": tool_result(outcome)}
 
 
 def _with_capability(result: HandlerResult) -> HandlerResult:

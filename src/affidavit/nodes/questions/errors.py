@@ -15,19 +15,39 @@ def errors(library: Library, request: ErrorsRequest) -> ErrorsAnswer:
     shelf = library.open(request.instance_id, start.index_id or None)
     asked = [finding for finding in shelf.index.findings if request.severity in ("all", finding.severity)]
     shown = asked[start.offset : start.offset + request.page_size]
-    if request.cluster_context is not None:
-        shown = annotated(shown, baselines(library.state, request.cluster_context))
-    end = start.offset + len(shown)
-    return _answer(request, shelf, shown, total=len(asked), end=end)
+    told = (
+        _concise(shown)
+        if request.response_format is ResponseFormat.CONCISE
+        else _detailed(library, request, shelf, shown)
+    )
+    return _answer(request, shelf, told, total=len(asked), end=start.offset + len(shown))
 
 
-def _answer(request: ErrorsRequest, shelf: Shelf, shown: list[Finding], *, total: int, end: int) -> ErrorsAnswer:
+def _concise(shown: list[Finding]) -> list[ConciseFinding]:
+    return [ConciseFinding.of(finding) for finding in shown]
+
+
+def _detailed(library: Library, request: ErrorsRequest, shelf: Shelf, shown: list[Finding]) -> list[FindingRecord]:
+    if request.cluster_context is None:
+        return [shelf.record(finding.finding_id) for finding in shown]
+    usual = baselines(library.state, request.cluster_context)
+    return [FindingRecord.of(finding) for finding in annotated(shown, usual)]
+
+
+def _answer(
+    request: ErrorsRequest,
+    shelf: Shelf,
+    told: list[FindingRecord] | list[ConciseFinding],
+    *,
+    total: int,
+    end: int,
+) -> ErrorsAnswer:
     has_more = end < total
     token = page_token(Page(index_id=shelf.index.index_id, offset=end), _question(request)) if has_more else None
-    info = cut(total, len(shown), "pass pagination.next_page_token as pageToken" if has_more else "see earlier pages")
+    info = cut(total, len(told), "pass pagination.next_page_token as pageToken" if has_more else "see earlier pages")
     return ErrorsAnswer(
         index_id=shelf.index.index_id,
-        findings=[_record(finding, request.response_format) for finding in shown],
+        findings=[*told],
         summary=SeverityCounts.model_validate(shelf.index.summary),
         suppressed_total=sum(entry.count for entry in shelf.index.suppressed),
         gaps=gaps_in_form(shelf.index.gaps, request.response_format),
@@ -55,7 +75,3 @@ def _page(request: ErrorsRequest) -> Page:
 
 def _question(request: ErrorsRequest) -> str:
     return f"errors {request.instance_id} {request.severity}"
-
-
-def _record(finding: Finding, form: ResponseFormat) -> FindingRecord | ConciseFinding:
-    return FindingRecord.of(finding) if form is ResponseFormat.DETAILED else ConciseFinding.of(finding)
