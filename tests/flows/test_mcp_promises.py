@@ -90,10 +90,40 @@ def test_an_unknown_id_is_refused_by_name(talk: Talk, index: dict[str, Any]) -> 
     assert index["findings"][0]["finding_id"] in refused["error"] + refused["hint"]
 
 
-def test_a_stale_index_is_refused_by_name_and_the_present_one_is_told(talk: Talk, index: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("cited", "pin"),
+    [(["F-001", "F-002"], {"index_id": "ix-of-yesterday"}), (["S-001", "F-002"], {"search_id": "se-of-yesterday"})],
+)
+def test_ids_of_an_index_or_a_search_that_is_gone_are_refused_by_name(
+    talk: Talk, cited: list[str], pin: dict[str, str]
+) -> None:
+    refused = talk.refused("summarize", instanceId=NODE, finding_ids=cited, **pin)
+    assert refused["statusCode"] == 400
+    assert all(name in refused["error"] for name in (*cited, *pin.values()))
+
+
+def test_a_stale_index_is_told_the_present_one(talk: Talk, index: dict[str, Any]) -> None:
     refused = talk.refused("summarize", instanceId=NODE, finding_ids=["F-001"], index_id="ix-of-yesterday")
-    assert refused["statusCode"] == 404
-    assert "ix-of-yesterday" in refused["error"] and index["index_id"] in refused["error"]
+    assert index["index_id"] in refused["error"]
+    assert talk.refused("errors", instanceId=NODE, index_id="ix-of-yesterday")["statusCode"] == 404
+
+
+def test_evidence_that_changed_under_its_id_is_refused_by_name(talk: Talk, folder: Path) -> None:
+    index = talk.ask("errors", instanceId=DAMAGED)
+    changed = index["findings"][0]
+    path = stored(folder, changed["evidence"]["full_key"])
+    before, at = path.read_bytes(), changed["evidence"]["byte_offset"]["start"]
+    path.write_bytes(before[:at] + bytes([before[at] ^ 1]) + before[at + 1 :])
+    ids = [finding["finding_id"] for finding in index["findings"]]
+    try:
+        refused = talk.refused("summarize", instanceId=DAMAGED, finding_ids=ids, index_id=index["index_id"])
+        claim = {"finding_id": changed["finding_id"], "quote": changed["evidence"]["excerpt"]}
+        judged = talk.ask("verify_report", instanceId=DAMAGED, claims=[claim], index_id=index["index_id"])
+    finally:
+        path.write_bytes(before)
+    assert refused["statusCode"] == 400 and changed["finding_id"] in refused["error"]
+    assert [each["verdict"] for each in judged["claims"]] == ["evidence_changed"]
+    talk.ask("summarize", instanceId=DAMAGED, finding_ids=ids, index_id=index["index_id"])
 
 
 def test_what_a_search_found_can_be_summarized(talk: Talk) -> None:

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 from tests.support.libraries import INSTANCE, OTHER, a_library, shelve
 
-from affidavit.errors import AffidavitError, EvidenceUnavailable, InputRefused, NotFound
+from affidavit.errors import AffidavitError, InputRefused, NotFound
 from affidavit.evidence.severity import Severity
 from affidavit.knowledge import Knowledge, load_knowledge
 from affidavit.nodes.answers.correlate import CorrelateRequest
@@ -261,7 +261,7 @@ def test_evidence_that_changed_is_an_error_that_names_it(library: Library) -> No
         for f in errors(library, ErrorsRequest(instance_id=INSTANCE)).findings
         if isinstance(f, FindingRecord) and f.evidence.source_file.startswith("containerd")
     )
-    with pytest.raises(EvidenceUnavailable, match=changed):
+    with pytest.raises(InputRefused, match=changed):
         summarize(library, SummarizeRequest(instance_id=INSTANCE, finding_ids=["F-001", changed]))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from affidavit.errors import EvidenceUnavailable, InputRefused
+from affidavit.errors import InputRefused, NotFound
 from affidavit.evidence.confidence import confidence
 from affidavit.evidence.finding import Finding
 from affidavit.knowledge import Knowledge
@@ -27,7 +27,7 @@ def summarize(library: Library, request: SummarizeRequest) -> SummarizeAnswer:
             "no finding_ids were given, and a summary is made of nothing else",
             hint="call errors or search first, then pass the ids of what matters",
         )
-    known = citable(library, request.instance_id, ids, index_id=request.index_id, search_id=request.search_id)
+    known = _citable(library, request, ids)
     findings = _resolved(known, ids)
     _refuse_stale(known, findings)
     if request.cluster_context is not None:
@@ -37,11 +37,25 @@ def summarize(library: Library, request: SummarizeRequest) -> SummarizeAnswer:
     return answer.standing_in(surroundings((finding.evidence for finding in ordered), known.shelf.lines))
 
 
+def _citable(library: Library, request: SummarizeRequest, ids: Sequence[str]) -> Citable:
+    """Ids of an index or a search that is gone are stale, which is the caller's to mend: the node is there."""
+    try:
+        return citable(library, request.instance_id, ids, index_id=request.index_id, search_id=request.search_id)
+    except NotFound as error:
+        if not library.markers(request.instance_id):
+            raise
+        raise InputRefused(f"{_listed(ids)} cannot be resolved: {error}", hint=error.hint) from error
+
+
+def _listed(ids: Sequence[str]) -> str:
+    return ", ".join(map(ascii, ids))
+
+
 def _resolved(known: Citable, ids: Sequence[str]) -> list[Finding]:
     unknown = [each for each in ids if each not in known.findings]
     if unknown:
         raise InputRefused(
-            f"index {known.shelf.index.index_id} has no {', '.join(map(ascii, unknown))}",
+            f"index {known.shelf.index.index_id} has no {_listed(unknown)}",
             hint=f"there are {known.known}; S- ids need the search_id of their search, which is kept for 24 hours",
         )
     return [known.findings[each] for each in ids]
@@ -51,7 +65,7 @@ def _refuse_stale(known: Citable, findings: Sequence[Finding]) -> None:
     checks = [(finding, recheck(finding.evidence, known.shelf)) for finding in findings]
     stale = [f"{finding.finding_id}: {'; '.join(done.problems)}" for finding, done in checks if not done.holds]
     if stale:
-        raise EvidenceUnavailable(
+        raise InputRefused(
             f"cited evidence does not re-read from the stored bytes: {' | '.join(stale)}",
             hint="nothing was summarized. Call validate to see what changed; leave these ids out, or collect again",
         )
