@@ -116,7 +116,10 @@ def test_text_planted_in_an_answer_reaches_no_other_function_and_no_plan(stage: 
 
 def test_text_planted_in_the_alert_reaches_no_other_function_and_no_plan(stage: Stage) -> None:
     subject: WorkloadScenario = scenario()
-    for number, (text, target, plan) in enumerate(PLANTED[::5]):
+    # Every wording with every target; the plans take turns.
+    chosen = [PLANTED[len(PLANS) * place + place % len(PLANS)] for place in range(len(PLANTED) // len(PLANS))]
+    assert {plan for _, _, plan in chosen} == set(PLANS)
+    for number, (text, target, plan) in enumerate(chosen):
         stage.script = obeys_strangers(number)
         tools = CountingTools(subject)
         result = investigate(stage.chat, subject, tools=tools, message=text)

@@ -3,11 +3,13 @@
 import json
 import uuid
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
 import pytest
 
+from affidavit.adapters.aws import api_key
 from affidavit.adapters.aws.api_key import SsmApiKey, get_mcp_api_key
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.entrypoints.lambdas import on_incident, on_watchdog_tick
@@ -88,6 +90,22 @@ def test_the_key_of_the_mcp_server_is_read_from_its_parameter_and_read_again_whe
     ssm.put_parameter(Name=name, Value="second", Type="SecureString", Overwrite=True)
     assert key(refresh=False) == "first", "kept for five minutes"
     assert key(refresh=True) == "second"
+
+
+def test_a_key_older_than_five_minutes_is_read_again(
+    aws_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients, ssm = AwsClients("ca-central-1"), boto3.client("ssm", "ca-central-1")
+    name, now = f"/incident-response/{uuid.uuid4().hex}", [1_000.0]
+    monkeypatch.setattr(api_key, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    ssm.put_parameter(Name=name, Value="first", Type="SecureString")
+    key = SsmApiKey(clients, name)
+    assert key(refresh=False) == "first"
+    ssm.put_parameter(Name=name, Value="second", Type="SecureString", Overwrite=True)
+    now[0] += 299
+    assert key(refresh=False) == "first"
+    now[0] += 2
+    assert key(refresh=False) == "second"
 
 
 def test_a_parameter_that_is_missing_is_a_clear_error(aws_environment: dict[str, str]) -> None:

@@ -14,7 +14,7 @@ from affidavit.bootstrap import build_app
 from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.evaluation.workload_scenarios import SCENARIOS, load_workload_scenario
 from affidavit.evidence.diagnosis import FaultType
-from affidavit.incidents.state import Status
+from affidavit.incidents.state import Status, state_key
 from affidavit.incidents.states import IncidentStates
 from affidavit.incidents.supervisor import Handled, Supervisor
 from affidavit.incidents.telemetry import to_nowhere
@@ -54,6 +54,15 @@ def test_without_a_chat_model_that_can_be_made_the_incident_says_so_and_keeps_it
     assert len(context.ledger) == 4
     assert context.best_so_far is not None
     assert context.best_so_far.fault_types == (FaultType.PERMISSION_LOSS,)
+
+
+def test_unless_a_setting_says_otherwise_an_incident_is_kept_for_thirty_days(tmp_path: Path) -> None:
+    supervisor = a_supervisor(tmp_path, CHAT_PROVIDER="offline")
+    supervisor.receive(an_incident(), remaining=timedelta(minutes=5))
+    item = supervisor.states.table.get(state_key(an_incident().incident_id))
+    assert item is not None
+    created = datetime.fromisoformat(str(item["created_at"]))
+    assert item["ttl"] == int((created + timedelta(days=30)).timestamp())
 
 
 class HangingTools(DirectToolProvider):

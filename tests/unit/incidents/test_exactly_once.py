@@ -5,6 +5,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 from tests.support.incidents import REMAINING, Bench, Scripted, a_bench, an_incident
 
@@ -14,6 +15,7 @@ from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.state import Status
 from affidavit.incidents.supervisor import Handled
 from affidavit.incidents.watchdog import tick
+from affidavit.ports import Item, Table, Write
 
 
 def deliver_all(bench: Bench, names: list[str], *, threads: int = 16) -> Counter[Handled]:
@@ -78,6 +80,26 @@ def test_an_incident_that_comes_back_keeps_its_place(memory: Path) -> None:
     assert breaker.admit(IncidentId("a"))
     assert breaker.admit(IncidentId("a"))
     assert not breaker.admit(IncidentId("b"))
+
+
+class LooksTooEarly:
+    """The same table, read before anybody took a place."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def query(self, *_: object, **__: object) -> list[Item]:
+        return []
+
+    def write(self, one: Write) -> Item | None:
+        return self._table.write(one)
+
+
+def test_who_looked_before_the_last_place_was_taken_does_not_get_it_as_well(memory: Path) -> None:
+    bench = a_bench(memory, limit=1)
+    assert bench.supervisor.breaker.admit(IncidentId("a"))
+    late = Breaker(cast("Table", LooksTooEarly(bench.states.table)), bench.clock, limit=1)
+    assert not late.admit(IncidentId("b"))
 
 
 def test_being_deferred_costs_no_attempt(memory: Path) -> None:

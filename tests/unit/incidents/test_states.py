@@ -1,5 +1,7 @@
 """The store of states: one behaviour a test."""
 
+from datetime import timedelta
+
 import pytest
 from tests.support.incidents import REMAINING, Bench, an_incident
 
@@ -51,6 +53,17 @@ def test_touch_updated_at_moves_the_time_and_the_lease(bench: Bench) -> None:
     bench.states.touch_updated_at(lease)
     assert stored(bench).updated_at == bench.clock.now()
     assert stored(bench).lease_expires_at > before.lease_expires_at
+
+
+def test_an_owner_that_gave_a_sign_of_life_since_is_neither_replaced_nor_given_up(bench: Bench) -> None:
+    lease = taken(bench)
+    bench.clock.pass_by(timedelta(seconds=61))
+    seen = stored(bench)
+    assert not seen.is_leased(bench.clock.now())
+    bench.states.touch_updated_at(lease)
+    assert bench.states.take(an_incident(), seen, deadline=bench.clock.now() + REMAINING) is None
+    assert not bench.states.give_up(seen, "stale")
+    assert (stored(bench).epoch, stored(bench).status) == (lease.epoch, Status.RECEIVED)
 
 
 def test_transition_state_moves_on_from_the_status_it_was_told(bench: Bench) -> None:
