@@ -153,4 +153,5 @@ def patterns() -> Mapping[str, Any]:
 
 @cache
 def signs() -> tuple[Mapping[str, Any], ...]:
-    return tuple(yaml.safe_load((Path(__file__).parent / "signs.yaml").read_text()))
+    text = (Path(__file__).parent / "signs.yaml").read_text()
+    return tuple(yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))

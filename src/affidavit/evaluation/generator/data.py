@@ -9,12 +9,13 @@ import yaml
 Data = dict[str, object]
 
 _HERE = files("affidavit.evaluation.generator")
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @cache
 def load(name: str) -> Data:
     text = (_HERE / name).read_text(encoding="utf-8")
-    return cast(Data, yaml.safe_load(text))  # our own file, whose shape its reader knows
+    return cast(Data, yaml.load(text, Loader=_LOADER))  # our own file, whose shape its reader knows
 
 
 def names(folder: str) -> tuple[str, ...]:
