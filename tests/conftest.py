@@ -24,6 +24,16 @@ def _closed_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long tests first: the others fill the time beside them."""
+    """Long tests first: the others fill the time beside them. Those that share a set-up go to the same worker."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_company_of(item)))
+
+
+def _company_of(item: pytest.Item) -> str:
+    fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 - pytest tells it nowhere else
+    if any(definitions[-1].scope == "module" for definitions in fixtures):
+        return item.nodeid.partition("::")[0]
+    return item.nodeid if item.get_closest_marker("long") else item.nodeid.partition("[")[0]
