@@ -114,12 +114,10 @@ def test_text_planted_in_an_answer_reaches_no_other_function_and_no_plan(stage: 
         assert not [words for words in (target, plan) if words in own_words(result.diagnosis)], text
 
 
+@pytest.mark.long
 def test_text_planted_in_the_alert_reaches_no_other_function_and_no_plan(stage: Stage) -> None:
     subject: WorkloadScenario = scenario()
-    # Every wording with every target; the plans take turns.
-    chosen = [PLANTED[len(PLANS) * place + place % len(PLANS)] for place in range(len(PLANTED) // len(PLANS))]
-    assert {plan for _, _, plan in chosen} == set(PLANS)
-    for number, (text, target, plan) in enumerate(chosen):
+    for number, (text, target, plan) in enumerate(PLANTED):
         stage.script = obeys_strangers(number)
         tools = CountingTools(subject)
         result = investigate(stage.chat, subject, tools=tools, message=text)
