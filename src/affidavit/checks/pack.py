@@ -7,7 +7,6 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-import yaml
 from pydantic import ValidationError
 
 from affidavit.checks.apply import apply_check, refuse_unusable
@@ -16,9 +15,8 @@ from affidavit.checks.found import Shown
 from affidavit.checks.text import Document
 from affidavit.errors import InputRefused
 from affidavit.rules.checked import once
+from affidavit.rules.parsed import Parsed, read_yaml
 from affidavit.rules.rule import Status
-
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def load_checks(overlay: Path | None = None) -> tuple[Check, ...]:
@@ -93,8 +91,9 @@ def _refuse_shared_names(checks: tuple[Check, ...]) -> None:
 
 def _read_folder(folder: Traversable) -> dict[str, Check]:
     checks: dict[str, Check] = {}
-    for area, file in _yaml_files(folder):
-        check = _read(file)
+    found = list(_yaml_files(folder))
+    for (area, file), parsed in zip(found, read_yaml([file for _, file in found]), strict=True):
+        check = _valid(file, parsed)
         expected = f"{area}.{_stem(file)}"
         if area and check.id != expected:
             raise InputRefused(
@@ -104,11 +103,11 @@ def _read_folder(folder: Traversable) -> dict[str, Check]:
     return checks
 
 
-def _read(file: Traversable) -> Check:
+def _valid(file: Traversable, parsed: Parsed) -> Check:
+    if parsed.error is not None:
+        raise InputRefused(f"{file.name} cannot be read: {parsed.error}", hint="a check file is YAML in UTF-8")
     try:
-        return Check.model_validate(yaml.load(file.read_text("utf-8"), Loader=_Loader))
-    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-        raise InputRefused(f"{file.name} cannot be read: {error}", hint="a check file is YAML in UTF-8") from error
+        return Check.model_validate(parsed.document)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"

@@ -10,11 +10,11 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TypeVar
 
-import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from affidavit.errors import InputRefused
 from affidavit.rules.checked import once
+from affidavit.rules.parsed import Parsed, read_yaml
 from affidavit.rules.patterns import Wordings
 from affidavit.rules.rule import Rule, Sample, Status, Suppression, placed
 
@@ -22,7 +22,6 @@ SUPPRESSIONS = "suppressions"
 PATCHES = "patches"
 # Checks over command output have a form of their own and are loaded elsewhere.
 CHECKS = "checks"
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Item = TypeVar("_Item", Rule, Suppression)
 _Data = TypeVar("_Data", bound=BaseModel)
 
@@ -95,7 +94,7 @@ def read_overlay(*paths: Path) -> Contents:
         if path.is_dir():
             _read_folder(path, contents)
         elif path.is_file():
-            _read_file(SUPPRESSIONS if path.parent.name == SUPPRESSIONS else "", path, contents)
+            _read_files([(SUPPRESSIONS if path.parent.name == SUPPRESSIONS else "", path)], contents)
         else:
             raise InputRefused(f"{path} is not a directory", hint="give --rules a folder of rule files (*.yaml)")
     return contents
@@ -172,20 +171,24 @@ def _switched_on(items: Mapping[str, _Item]) -> tuple[_Item, ...]:
 
 
 def _read_folder(folder: Traversable, contents: Contents) -> None:
-    for area, file in _rule_files(folder):
-        _read_file(area, file, contents)
+    _read_files(list(_rule_files(folder)), contents)
 
 
-def _read_file(area: str, file: Traversable, contents: Contents) -> None:
+def _read_files(files: list[tuple[str, Traversable]], contents: Contents) -> None:
+    for (area, file), parsed in zip(files, read_yaml([file for _, file in files]), strict=True):
+        _take(area, file, parsed, contents)
+
+
+def _take(area: str, file: Traversable, parsed: Parsed, contents: Contents) -> None:
     name = f"{area}/{file.name}" if area else file.name
     if not area and _stem(file) == PATCHES:
-        if (patches := _read(file, name, Patches, contents)) is not None:
+        if (patches := _valid(parsed, name, Patches, contents)) is not None:
             contents.patches.append(patches)
     elif area == SUPPRESSIONS:
-        _keep(_read(file, name, Suppression, contents), contents.suppressions, _stem(file), name, contents)
+        _keep(_valid(parsed, name, Suppression, contents), contents.suppressions, _stem(file), name, contents)
     else:
         expected = f"{area}.{_stem(file)}" if area else None
-        _keep(_read(file, name, Rule, contents), contents.rules, expected, name, contents)
+        _keep(_valid(parsed, name, Rule, contents), contents.rules, expected, name, contents)
 
 
 def _rule_files(folder: Traversable) -> Iterator[tuple[str, Traversable]]:
@@ -200,13 +203,14 @@ def _stem(file: Traversable) -> str:
     return file.name.rsplit(".", 1)[0]
 
 
-def _read(file: Traversable, name: str, kind: type[_Data], contents: Contents) -> _Data | None:
+def _valid(parsed: Parsed, name: str, kind: type[_Data], contents: Contents) -> _Data | None:
+    if parsed.error is not None:
+        hint = "a rule file is YAML in UTF-8"
+        contents.problems.append(InputRefused(f"{name} cannot be read: {parsed.error}", hint=hint))
+        return None
     try:
-        content = yaml.load(file.read_text("utf-8"), Loader=_Loader)
         # A file of patches that holds comments alone patches nothing.
-        return kind.model_validate({} if content is None and kind is Patches else content)
-    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-        contents.problems.append(InputRefused(f"{name} cannot be read: {error}", hint="a rule file is YAML in UTF-8"))
+        return kind.model_validate({} if parsed.document is None and kind is Patches else parsed.document)
     except ValidationError as error:
         contents.problems.extend(_schema_problems(name, error))
     return None
