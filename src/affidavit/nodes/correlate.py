@@ -68,7 +68,10 @@ def correlate(
 def _around(pivot: str, grouped: Sequence[Cluster]) -> list[Cluster]:
     found = [cluster for cluster in grouped if pivot in cluster.events]
     if not found:
-        raise InputRefused(f"{pivot} is on no timeline", hint="it is unknown here, or no line of it has a time")
+        raise InputRefused(
+            f"{pivot} is on no timeline: it is unknown here, or no line of it has a time",
+            hint="take a finding_id of the timeline that correlate gives without pivotEvent",
+        )
     return found
 
 

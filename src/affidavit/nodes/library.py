@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -117,7 +118,14 @@ class Library:
 
     def open(self, instance_id: str, index_id: str | None = None) -> Shelf:
         """The current index, or the pinned one. Raises NotFound saying what there is."""
-        marker = self.find(instance_id, index_id)
+        return self._opened(self.find(instance_id, index_id))
+
+    def newest(self, instance_id: str) -> Shelf | None:
+        """For those who ask about many nodes, of which some have no bundle."""
+        known = self.markers(instance_id)
+        return self._opened(known[0]) if known else None
+
+    def _opened(self, marker: IndexMarker) -> Shelf:
         return self._shelves.get((marker.index_key, marker.content, marker.index_id), lambda: self._shelf(marker))
 
     def _shelf(self, marker: IndexMarker) -> Shelf:
@@ -230,8 +238,14 @@ class Library:
             )
         return NotFound(
             f"no bundle of {instance_id} is indexed",
-            hint="call collect for it and wait until status says completed; check the instance id",
+            hint=f"check the instance id: {self._with_bundles()}; where this server offers collect, call it for the "
+            "node and wait until status says completed",
         )
+
+    def _with_bundles(self) -> str:
+        found = list(islice(self.instances(), _LISTED + 1))
+        more = " and others" if len(found) > _LISTED else ""
+        return f"there are bundles of {', '.join(found[:_LISTED])}{more}" if found else "there is no bundle of any node"
 
 
 def _like_ours(index: FindingsIndex, text: bytes) -> FindingsIndex:

@@ -3,7 +3,7 @@ import logging
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tests.support.mcp_server import calls_over
 
 from affidavit.entrypoints.mcp.calls import Calls, Outcome
@@ -162,3 +162,16 @@ def test_a_redactor_that_breaks_lets_nothing_out(tmp_path: Path) -> None:
 
     outcome = calls_over(tmp_path, tools=[TOOL], redactor=Broken()).call(TOOL, {"count": 1, "text": "the text"})
     assert outcome.is_error and "the text" not in json.dumps(outcome.content)
+
+
+def test_a_record_of_ours_that_does_not_validate_is_not_called_the_callers_fault(calls: Calls) -> None:
+    with pytest.raises(ValidationError) as broken:
+        Question.model_validate({})
+    refused = failing(calls, broken.value).content
+    assert refused["statusCode"] == 424 and "log id" in refused["error"]
+
+
+def test_whoever_uses_a_wrong_name_is_told_the_right_ones(calls: Calls) -> None:
+    refused = calls.call(TOOL, {"count": 1, "Text": "x", "y" * 500: 1}).content
+    assert "Text: there is no such argument" in refused["error"] and "y" * 100 not in refused["error"]
+    assert "count, text" in refused["hint"]

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from affidavit.entrypoints.mcp.envelope import envelope
-from affidavit.entrypoints.mcp.failures import failure, shape
+from affidavit.entrypoints.mcp.failures import bad_arguments, failure, shape
 from affidavit.entrypoints.mcp.schemas import DEBUG, arguments_of
 from affidavit.entrypoints.mcp.services import Services
 from affidavit.entrypoints.mcp.tool import Tool, Toolset
@@ -58,7 +58,7 @@ class Calls:
     ) -> Outcome:
         started = time.perf_counter()
         given = {name: value for name, value in arguments.items() if not (self.allows_debug and name == DEBUG)}
-        request = tool.request.model_validate(given)
+        request = _request(tool, given)
         if not may_act and _acts(tool, request):
             measured.failed()
             return Outcome(content=_out_of_scope(tool), is_error=True)
@@ -93,6 +93,13 @@ def wire(answer: BaseModel) -> dict[str, Any]:
     """The error variant of a workload's answer leaves as a tool error, so an answer has no room for it."""
     dumped = answer.model_dump(mode="json", by_alias=True)
     return {name: value for name, value in dumped.items() if not (name in ("error", "hint") and value is None)}
+
+
+def _request(tool: Tool, given: Mapping[str, Any]) -> BaseModel:
+    try:
+        return tool.request.model_validate(given)
+    except ValidationError as error:
+        raise bad_arguments(error, tool) from error
 
 
 def _acts(tool: Tool, request: BaseModel) -> bool:

@@ -2,9 +2,13 @@
 
 import logging
 import uuid
+from typing import Final
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
+from affidavit.entrypoints.mcp.schemas import input_schema
+from affidavit.entrypoints.mcp.tool import Tool
 from affidavit.errors import AffidavitError, Conflict, InputRefused, InvariantBroken, NotFound, Throttled
 from affidavit.ports import JsonValue
 
@@ -19,11 +23,16 @@ _STATUS: tuple[tuple[type[AffidavitError], int], ...] = (
 )
 # A pattern or a type is enough to name what is wrong; a value of the caller's may be long or secret.
 _SHOWN_TROUBLES = 5
+_SHOWN_NAME = 80
+_PLAINER: Final = {
+    "extra_forbidden": "there is no such argument",
+    "missing": "it is required",
+    "model_type": "it should be an object",
+    "model_attributes_type": "it should be an object",
+}
 
 
 def failure(error: Exception, tool: str) -> dict[str, JsonValue]:
-    if isinstance(error, ValidationError):
-        return _bad_arguments(error, tool)
     if isinstance(error, AffidavitError) and not isinstance(error, InvariantBroken):
         return shape(_status_of(error), str(error), error.hint)
     return _unexpected(error, tool)
@@ -37,15 +46,21 @@ def _status_of(error: AffidavitError) -> int:
     return next((status for kind, status in _STATUS if isinstance(error, kind)), _UPSTREAM)
 
 
-def _bad_arguments(error: ValidationError, tool: str) -> dict[str, JsonValue]:
+def bad_arguments(error: ValidationError, tool: Tool) -> InputRefused:
+    """Of the arguments alone: a record of ours that does not validate later on is no fault of the caller's."""
     troubles = error.errors(include_url=False, include_context=False, include_input=False)
-    said = [f"{'.'.join(map(str, trouble['loc'])) or 'arguments'}: {trouble['msg']}" for trouble in troubles]
+    said = [_said(trouble) for trouble in troubles]
     more = f"; and {len(said) - _SHOWN_TROUBLES} more" if len(said) > _SHOWN_TROUBLES else ""
-    return shape(
-        _BAD_INPUT,
-        f"{tool} cannot use these arguments: {'; '.join(said[:_SHOWN_TROUBLES])}{more}",
-        "correct the named fields; the tool's input schema says what each takes",
+    names = ", ".join(input_schema(tool, has_debug=False)["properties"])
+    return InputRefused(
+        f"{tool.name} cannot use these arguments: {'; '.join(said[:_SHOWN_TROUBLES])}{more}",
+        hint=f"correct the named fields; {tool.name} takes {names}, and its input schema says what each may be",
     )
+
+
+def _said(trouble: ErrorDetails) -> str:
+    name = ".".join(map(str, trouble["loc"]))[:_SHOWN_NAME] or "arguments"
+    return f"{name}: {_PLAINER.get(trouble['type'], trouble['msg'].removeprefix('Value error, '))}"
 
 
 def _unexpected(error: Exception, tool: str) -> dict[str, JsonValue]:

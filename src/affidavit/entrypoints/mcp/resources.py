@@ -120,7 +120,7 @@ def _resource(address: _Address, node: str, title: str, marker: "IndexMarker | N
 
 
 def read_resource(uri: str, calls: Calls) -> types.ReadResourceResult:
-    """Raises NotFound."""
+    """Raises NotFound, and InputRefused for a range that runs backwards."""
     address, arguments = _understood(uri, calls)
     outcome = calls.call(calls.tools[address.tool], arguments)
     if outcome.is_error:
@@ -145,5 +145,8 @@ def _arguments(parts: dict[str, str]) -> dict[str, Any]:
         arguments["logKey"] = unquote(arguments["logKey"])
     if "startLine" in arguments:
         first = int(arguments["startLine"])
-        arguments |= {"startLine": first, "lineCount": max(1, int(arguments.pop("endLine", first)) - first + 1)}
+        last = int(arguments.pop("endLine", first))
+        if last < first:
+            raise InputRefused(f"line {last} is before line {first}", hint="put the first line in front: #L2-5")
+        arguments |= {"startLine": first, "lineCount": last - first + 1}
     return arguments

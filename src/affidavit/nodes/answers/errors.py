@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from affidavit.evidence.severity import Severity
 from affidavit.nodes.answers.finding import ConciseFinding, FindingRecord
 from affidavit.nodes.answers.wire import (
     Answer,
@@ -24,7 +23,9 @@ MOST = 200
 
 class ErrorsRequest(Request):
     instance_id: InstanceId
-    severity: Literal["all"] | Severity = Field(default="all", description="Only findings of this severity.")
+    severity: Literal["all", "critical", "high", "medium", "low", "info"] = Field(
+        default="all", description="Only findings of this severity."
+    )
     response_format: Format = ResponseFormat.DETAILED
     page_size: Annotated[
         int,

@@ -47,7 +47,7 @@ class ReadRequest(Request):
             le=100_000,
             validation_alias="lineCount",
             serialization_alias="lineCount",
-            description="Lines to return when startLine is given.",
+            description="Lines to return, from startLine or from the first line on; not together with bytes.",
         ),
     ] = 1000
 

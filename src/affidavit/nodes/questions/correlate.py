@@ -31,10 +31,10 @@ _ID = re.compile(r"F-\d{3,}")
 
 def correlate(library: Library, request: CorrelateRequest) -> CorrelateAnswer:
     shelf = library.open(request.instance_id, request.index_id)
-    _refuse_unknown_components(shelf.index, request.components)
     form = request.response_format
+    index = _with_gaps(shelf.index, request.components or ())
     found = correlated(
-        shelf.index if form is ResponseFormat.DETAILED else _counting_what_was_skipped(shelf.index),
+        index if form is ResponseFormat.DETAILED else _counting_what_was_skipped(index),
         window=timedelta(seconds=request.time_window),
         pivot=_pivot(shelf.index, request.pivot_event) if request.pivot_event is not None else None,
         components=request.components or (),
@@ -103,11 +103,14 @@ def _pivot(index: FindingsIndex, wanted: str) -> str:
     return timed[0][1]
 
 
-def _refuse_unknown_components(index: FindingsIndex, asked: list[str] | None) -> None:
+def _with_gaps(index: FindingsIndex, components: Sequence[str]) -> FindingsIndex:
+    """Components that report nothing are a gap: quiet, or misspelt. Raises InputRefused when all of them are."""
     known = {finding.component for finding in index.findings}
-    unknown = [name for name in asked or () if name not in known]
-    if asked and len(unknown) == len(asked):
-        raise InputRefused(
-            f"no finding is reported by {', '.join(unknown)}",
-            hint=f"components with findings here: {', '.join(sorted(known)) or 'none'}",
-        )
+    unknown = [name for name in components if name not in known]
+    if not unknown:
+        return index
+    trouble = f"no finding is reported by {', '.join(map(ascii, unknown))}"
+    there = f"components with findings here: {', '.join(sorted(known)) or 'none'}"
+    if len(unknown) == len(components):
+        raise InputRefused(trouble, hint=there)
+    return replace(index, gaps=(*index.gaps, f"{trouble}; {there}"))

@@ -24,6 +24,7 @@ from affidavit.nodes.library import Library, Shelf
 from affidavit.nodes.membership import recorded_nodes
 
 CAVEAT = "Bundles were made at different times; what a node does not show, its bundle may just not hold."
+_WHICH_CLUSTER = "collect its nodes, or check the name; bundles that lie in a folder are together the cluster local"
 _WORST = 3
 _PATTERNS = 200
 _NODES = 500
@@ -77,7 +78,7 @@ def _nodes_of(library: Library, cluster: str) -> tuple[list[str], list[str]]:
     recorded = recorded_nodes(library.state, cluster)
     if library.directory is None:
         if not recorded:
-            raise NotFound(f"no bundle of a cluster {cluster!a} is known", hint="collect its nodes, or check the name")
+            raise NotFound(f"no bundle of a cluster {cluster!a} is known", hint=_WHICH_CLUSTER)
         return recorded, ["nobody could say which nodes the cluster has: only those with a bundle are here"]
     region = library.region or next(filter(None, map(library.directory.region_of, recorded)), "")
     try:
@@ -92,16 +93,19 @@ def _nodes_of(library: Library, cluster: str) -> tuple[list[str], list[str]]:
 
 
 def _opened(library: Library, ids: Sequence[str]) -> tuple[list[Shelf], list[str]]:
-    shelves: list[Shelf] = []
-    missing: list[str] = []
-    for instance_id in ids:
-        try:
-            shelves.append(library.open(instance_id))
-        except NotFound:
-            missing.append(instance_id)
+    found = [(instance_id, _newest(library, instance_id)) for instance_id in ids]
+    shelves = [shelf for _, shelf in found if shelf is not None]
     if not shelves:
         raise NotFound(f"none of {', '.join(ids) or 'the nodes'} has a bundle", hint="collect them first")
-    return shelves, missing
+    return shelves, [instance_id for instance_id, shelf in found if shelf is None]
+
+
+def _newest(library: Library, instance_id: str) -> Shelf | None:
+    """None as well when the index that is named is gone: one node's loss is a gap, not everybody's."""
+    try:
+        return library.newest(instance_id)
+    except NotFound:
+        return None
 
 
 def _patterns(shelves: Sequence[Shelf]) -> list[SharedPattern]:

@@ -27,13 +27,19 @@ def read(library: Library, request: ReadRequest) -> ReadAnswer:
     _refuse_both(request)
     stored = stored_file(library, request.log_key)
     text = _Text(library.objects, stored)
-    span = _by_line(library, text, request) if request.start_line is not None else _by_byte(text, request)
+    span = _by_line(library, text, request) if _asks_for_lines(request) else _by_byte(text, request)
     return _answer(text, span)
 
 
+def _asks_for_lines(request: ReadRequest) -> bool:
+    return request.start_line is not None or "line_count" in request.model_fields_set
+
+
 def _refuse_both(request: ReadRequest) -> None:
-    if request.start_line is not None and (request.start_byte is not None or request.end_byte is not None):
-        raise InputRefused("startLine and startByte or endByte are both given", hint="give bytes, or startLine")
+    if _asks_for_lines(request) and (request.start_byte is not None or request.end_byte is not None):
+        raise InputRefused(
+            "lines and bytes are both given", hint="give startByte and endByte, or startLine and lineCount"
+        )
     if request.end_byte is not None and request.end_byte <= (request.start_byte or 0):
         raise InputRefused("endByte is not after startByte", hint="leave endByte out to read 1 MiB")
 
