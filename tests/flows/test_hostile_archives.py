@@ -6,8 +6,6 @@ Those that differ from another only in detail are analyzed in this process: star
 
 import json
 import os
-import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.support.bundles import analyze_at
+from tests.support.command import run_forked
 from tests.support.hostile import ARCHIVES, PROBE, Hostile
 from tests.support.packs import a_pack, a_rule
 
@@ -31,16 +30,6 @@ MEMORY_MB = 256
 PATIENCE = 60
 # Alone on a machine every archive takes less than this; on a busy one that is only a remark.
 SLOW = 5.0
-
-# A process's peak counts from before it became our command, so it is started by something small.
-LAUNCHER = """
-import json, os, sys, time
-report, *command = sys.argv[1:]
-started = time.monotonic()
-_, status, used = os.wait4(os.posix_spawn(command[0], command, os.environ), 0)
-with open(report, "w") as file:
-    json.dump({"code": os.waitstatus_to_exitcode(status), "kib": used.ru_maxrss, "s": time.monotonic() - started}, file)
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +49,7 @@ class Cell:
 
     @classmethod
     def build(cls, root: Path) -> "Cell":
-        for folder in ("around/here", "home", "tmp", "measured"):
+        for folder in ("around/here", "home", "tmp"):
             (root / folder).mkdir(parents=True)
         for place in ("sentinel", "around/sentinel", "around/here/sentinel", "home/sentinel", "around/x.log"):
             (root / place).write_text(f"I am {place}\n")
@@ -76,11 +65,8 @@ class Cell:
         return path
 
     def run(self, *arguments: str | Path) -> Ran:
-        report = self.root / "measured" / "report.json"
-        command = [sys.executable, "-m", "affidavit", *map(str, arguments)]
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", LAUNCHER, str(report), *command],
-            capture_output=True,
+        ended, out, err = run_forked(
+            [*map(str, arguments)],
             cwd=self.root / "around" / "here",
             env={
                 **os.environ,
@@ -89,24 +75,15 @@ class Cell:
                 # The cache of engines is ours to write; everything else must stay as it was.
                 "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"),
             },
-            timeout=PATIENCE,
-            check=False,
+            seconds=PATIENCE,
         )
-        used = json.loads(report.read_text())
-        report.unlink()
-        return Ran(
-            code=used["code"],
-            out=done.stdout.decode(),
-            err=done.stderr.decode(),
-            megabytes=used["kib"] / 1024,
-            seconds=used["s"],
-        )
+        return Ran(code=ended.code, out=out, err=err, megabytes=ended.megabytes, seconds=ended.seconds)
 
     def snapshot(self) -> dict[str, tuple[int, int, bytes]]:
         """Everything but the output: kind and permissions, time of change, content."""
         seen: dict[str, tuple[int, int, bytes]] = {}
         for path in [self.root, *self.root.rglob("*")]:
-            if path != self.out and self.out not in path.parents and path.parent.name != "measured":
+            if path != self.out and self.out not in path.parents:
                 status = path.lstat()
                 content = path.read_bytes() if path.is_file() else b""
                 # The time of a folder changes when the output or a working folder comes and goes.

@@ -3,14 +3,62 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
+
+from tests.support.nursery import Ended, Nursery
+
+SECONDS = 120
+
+CLI = "affidavit.entrypoints.cli"
+ENGINES = (
+    "hyperscan",
+    "re2",
+    "numpy",
+    f"{CLI}.main",
+    f"{CLI}.analyze",
+    f"{CLI}.eval",
+    f"{CLI}.sample",
+    f"{CLI}.verify",
+)
+AGENT = ("boto3", "langchain_aws", "affidavit.agent.run", f"{CLI}.eval_incidents", f"{CLI}.incident_export")
+_NODES = Nursery(*ENGINES)
+_INCIDENTS = Nursery(*ENGINES, *AGENT)
 
 
 def affidavit(
     *arguments: str | Path, stdin: bytes = b"", env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "affidavit", *map(str, arguments)]
-    done = subprocess.run(
-        command, input=stdin, capture_output=True, env={**os.environ, **(env or {})}, check=False, timeout=120
-    )
+    words, environment = [*map(str, arguments)], {**os.environ, **(env or {})}
+    if stdin or any(name.startswith("PYTHON") for name in env or ()):
+        return _started(words, stdin, environment)
+    ended, out, err = run_forked(words, env=environment, cwd=Path.cwd(), seconds=SECONDS)
+    return subprocess.CompletedProcess(words, ended.code, out, err)
+
+
+def run_forked(words: Sequence[str], *, env: dict[str, str], cwd: Path, seconds: float) -> tuple[Ended, str, str]:
+    """How it ended, what it wrote to standard output, and what to standard error. Its standard input is empty."""
+    nursery = _INCIDENTS if {"incident", "incidents", "adversarial"} & {*words[:2]} else _NODES
+    with _nothing() as nothing, TemporaryFile() as out, TemporaryFile() as err:
+        ended = nursery.run(words, streams=(nothing, out, err), env=env, cwd=cwd, timeout=seconds)
+        return ended, _read(out), _read(err)
+
+
+def _nothing():
+    """A pipe that nobody writes to."""
+    reading, writing = os.pipe()
+    os.close(writing)
+    return os.fdopen(reading, "rb")
+
+
+def _read(file) -> str:
+    file.seek(0)
+    return file.read().decode()
+
+
+def _started(words: list[str], stdin: bytes, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """By Python from the beginning: what it does to itself then, and what it is fed, is the point."""
+    command = [sys.executable, "-m", "affidavit", *words]
+    done = subprocess.run(command, input=stdin, capture_output=True, env=env, check=False, timeout=SECONDS)
     return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
