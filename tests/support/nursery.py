@@ -112,7 +112,8 @@ def _wait(child: int, started: float, reply: int) -> None:
     told = Ended(
         code=os.waitstatus_to_exitcode(status), megabytes=used.ru_maxrss / 1024, seconds=time.monotonic() - started
     )
-    os.write(reply, json.dumps(vars(told)).encode() + b"\n")
+    with suppress(BrokenPipeError):  # of whom it took too long for
+        os.write(reply, json.dumps(vars(told)).encode() + b"\n")
     os._exit(0)
 
 
