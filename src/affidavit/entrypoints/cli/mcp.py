@@ -1,6 +1,5 @@
 """`affidavit mcp`: start the MCP server, over stdio or HTTP."""
 
-import gc
 import logging
 import os
 import secrets
@@ -45,9 +44,6 @@ class McpOptions:
     is_stateless: bool
 
 
-_RARELY = 20_000, 20, 100
-
-
 def run_mcp(options: McpOptions) -> Exit:
     # Standard output belongs to the protocol.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="affidavit: %(message)s", force=True)
@@ -56,9 +52,6 @@ def run_mcp(options: McpOptions) -> Exit:
     start_exporting()
     wish = Wish(bundles=options.bundles, toolsets=toolsets_named(settings.mcp_toolsets))
     server = build_server(build_calls(settings, wish))
-    # An index is hundreds of thousands of objects that live on: looking through them at every tenth call takes longer
-    # than the call. What a call itself leaves behind is still found young.
-    gc.set_threshold(*_RARELY)
     if verifier is None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _leave)
