@@ -34,8 +34,31 @@ from affidavit.redaction.patterns import load_patterns
 NODE = "i-0f3a9c1d7e5b24680"
 PLANTED = [sample for pattern in load_patterns()[Kind.SECRET] for sample in pattern.samples.hidden]
 BUILT = [tool for tool in NODES if find_spec(tool.place.partition(":")[0]) is not None]
+CANARY = "no answer may hold this line 5b0f2"
+# One level, two and three above the files of a bundle, and beside them: where a key could lead that was not refused.
+AROUND_THE_BUNDLE = (
+    ".affidavit/objects",
+    ".affidavit",
+    ".",
+    ".affidavit/objects/other",
+    f".affidavit/objects/eks_{NODE}x",
+)
+ESCAPES = [
+    f"eks_{NODE}/../canary.log",
+    f"eks_{NODE}/../../canary.log",
+    f"eks_{NODE}/../../../canary.log",
+    f"eks_{NODE}/extracted/../../canary.log",
+    f"eks_{NODE}/extracted/kubelet/../../../../canary.log",
+    f"eks_{NODE}/./../canary.log",
+    f"eks_{NODE}//../canary.log",
+    f"eks_{NODE}x/canary.log",
+    "other/canary.log",
+    "canary.log",
+    "../canary.log",
+]
 HOSTILE = [
     "",
+    *ESCAPES,
     "../../../etc/passwd",
     "/etc/passwd",
     f"eks_{NODE}/../eks_other/extracted/x",
@@ -69,6 +92,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     log = next(bundle.rglob("kubelet.log"))
     lines = "".join(f"Jan 15 10:29:59 node app[7]: planted {sample.whole}\n" for sample in PLANTED)
     log.write_text(log.read_text() + lines)
+    for place in AROUND_THE_BUNDLE:
+        (into / place).mkdir(parents=True, exist_ok=True)
+        (into / place / "canary.log").write_text(f"{CANARY}\n")
     return into
 
 
@@ -202,8 +228,24 @@ def test_ten_thousand_hostile_calls_end_in_an_answer_or_an_error_of_ours(calls: 
             validators[tool.name].validate(outcome.content)
         elif outcome.content["statusCode"] not in (400, 404, 409) or "log id" in str(outcome.content["error"]):
             unexpected.append((tool.name, arguments))
-        assert "root:x:0" not in json.dumps(outcome.content)
+        assert not shows_what_lies_outside(outcome.content), (tool.name, arguments)
     assert unexpected == []
+
+
+def shows_what_lies_outside(answer: Any) -> bool:
+    """Also as a link: `url` of artifact is a path here."""
+    text = json.dumps(answer)
+    return "root:x:0" in text or CANARY in text or ("canary.log" in text and answer["success"])
+
+
+@pytest.mark.parametrize("tool", ["read", "artifact"])
+@pytest.mark.parametrize("key", ESCAPES)
+def test_a_key_that_leads_out_of_the_bundle_is_refused(calls: Calls, folder: Path, tool: str, key: str) -> None:
+    assert any(CANARY in (folder / place / "canary.log").read_text() for place in AROUND_THE_BUNDLE)
+    for logged in (key, str(folder / "canary.log")):
+        outcome = calls.call(calls.tools[tool], {"logKey": logged})
+        assert outcome.is_error and outcome.content["statusCode"] == 400, outcome.content
+        assert not shows_what_lies_outside(outcome.content)
 
 
 def test_hostile_calls_over_http_end_the_same_way(calls: Calls) -> None:
@@ -218,6 +260,7 @@ def test_hostile_calls_over_http_end_the_same_way(calls: Calls) -> None:
             body = json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
             response = client.post(f"{url}/mcp", content=body, headers={"Content-Type": "application/json"})
             assert response.status_code in (200, 400), response.text
+            assert CANARY not in response.text
             if response.status_code == 200 and "result" in response.json():
                 answer = response.json()["result"]["structuredContent"]
                 assert answer["success"] is True or answer["statusCode"] in (400, 404, 409)

@@ -7,7 +7,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tests.support.mcp_server import calls_over
 
 from affidavit.entrypoints.mcp.calls import Calls, Outcome
+from affidavit.entrypoints.mcp.catalog import TOOLS
 from affidavit.entrypoints.mcp.envelope import canonical_hash
+from affidavit.entrypoints.mcp.failures import bad_arguments
+from affidavit.entrypoints.mcp.schemas import input_schema
 from affidavit.entrypoints.mcp.tool import Tool, Toolset
 from affidavit.errors import (
     Conflict,
@@ -175,3 +178,11 @@ def test_whoever_uses_a_wrong_name_is_told_the_right_ones(calls: Calls) -> None:
     refused = calls.call(TOOL, {"count": 1, "Text": "x", "y" * 500: 1}).content
     assert "Text: there is no such argument" in refused["error"] and "y" * 100 not in refused["error"]
     assert "count, text" in refused["hint"]
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_the_names_that_are_told_are_those_of_the_schema(tool: Tool) -> None:
+    with pytest.raises(ValidationError) as broken:
+        tool.request.model_validate({"stranger": 1})
+    names = ", ".join(input_schema(tool, has_debug=False)["properties"])
+    assert f" takes {names}, " in bad_arguments(broken.value, tool).hint

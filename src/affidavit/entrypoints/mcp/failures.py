@@ -7,7 +7,6 @@ from typing import Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from affidavit.entrypoints.mcp.schemas import input_schema
 from affidavit.entrypoints.mcp.tool import Tool
 from affidavit.errors import AffidavitError, Conflict, InputRefused, InvariantBroken, NotFound, Throttled
 from affidavit.ports import JsonValue
@@ -51,7 +50,7 @@ def bad_arguments(error: ValidationError, tool: Tool) -> InputRefused:
     troubles = error.errors(include_url=False, include_context=False, include_input=False)
     said = [_said(trouble) for trouble in troubles]
     more = f"; and {len(said) - _SHOWN_TROUBLES} more" if len(said) > _SHOWN_TROUBLES else ""
-    names = ", ".join(input_schema(tool, has_debug=False)["properties"])
+    names = ", ".join(field.serialization_alias or name for name, field in tool.request.model_fields.items())
     return InputRefused(
         f"{tool.name} cannot use these arguments: {'; '.join(said[:_SHOWN_TROUBLES])}{more}",
         hint=f"correct the named fields; {tool.name} takes {names}, and its input schema says what each may be",
