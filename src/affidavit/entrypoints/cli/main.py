@@ -36,8 +36,8 @@ app.add_typer(deploy_command.app)
 app.add_typer(fleet_command.app)
 
 
-# Modules, rules and an index are hundreds of thousands of objects that live on: looking through them for garbage takes a
-# tenth of a command's start, and in a server longer than a call. What a call leaves behind is still found young.
+# Modules, rules and an index are hundreds of thousands of objects that live on: looking through them for garbage takes
+# a tenth of a command's start, and in a server longer than a call. What a call leaves behind is still found young.
 _SELDOM = 20_000, 20, 100
 
 
