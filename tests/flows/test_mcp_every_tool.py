@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,13 @@ class Door:
     talk: Talk
     cluster: str
     nodes: tuple[str, ...] = tuple(NODES.values())
+    indexes: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def index_of(self, node: str) -> dict[str, Any]:
+        """What `errors` says of it, asked once: every question but that one begins with it."""
+        if node not in self.indexes:
+            self.indexes[node] = self.talk.ask("errors", instanceId=node)
+        return self.indexes[node]
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +123,7 @@ def aws_door(request: pytest.FixtureRequest, doors: dict[str, Door]) -> Door:
 
 def arguments_for(tool: str, node: str, door: Door) -> dict[str, Any]:
     """What somebody would ask who has looked at the node before."""
-    index = door.talk.ask("errors", instanceId=node)
+    index = door.index_of(node)
     first = index["findings"][0]
     claim = {"finding_id": first["finding_id"], "quote": first["evidence"]["excerpt"]}
     pinned = {"instanceId": node, "index_id": index["index_id"]}
