@@ -3,11 +3,13 @@
 import json
 import uuid
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import boto3
 import pytest
+from tests.support.incidents import HandClock, an_incident
 
 from affidavit.adapters.aws import api_key
 from affidavit.adapters.aws.api_key import SsmApiKey, get_mcp_api_key
@@ -16,6 +18,7 @@ from affidavit.entrypoints.lambdas import on_incident, on_watchdog_tick
 from affidavit.errors import InputRefused
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.state import Status
+from affidavit.incidents.states import IncidentStates
 
 
 class Context:
@@ -76,6 +79,28 @@ def test_a_bad_record_is_kept_in_the_bucket_and_the_good_one_is_handled() -> Non
 @pytest.mark.usefixtures("offline")
 def test_the_watchdog_finds_nothing_to_do_when_nothing_is_due() -> None:
     assert on_watchdog_tick.handler({}, Context())["closed"] == 0
+
+
+@pytest.mark.usefixtures("offline")
+def test_the_watchdog_runs_what_lost_its_worker_and_closes_what_lost_three() -> None:
+    _, supervisor = on_incident.application()
+    an_hour_ago = HandClock(datetime.now(UTC) - timedelta(hours=1))
+    states = IncidentStates(supervisor.states.table, an_hour_ago)
+    once, thrice = an_incident(uuid.uuid4().hex), an_incident(uuid.uuid4().hex)
+    states.take(once, None, deadline=an_hour_ago.now() + timedelta(minutes=5))
+    for _ in range(3):
+        seen = states.get_state(thrice.incident_id)
+        assert states.take(thrice, seen, deadline=an_hour_ago.now() + timedelta(minutes=5)) is not None
+        an_hour_ago.pass_by(timedelta(minutes=2))
+    done = on_watchdog_tick.handler({}, Context())
+    assert done["driven"] >= 1
+    assert done["closed"] >= 1
+    driven, closed = (supervisor.states.get_state(one.incident_id) for one in (once, thrice))
+    assert driven is not None
+    assert (driven.status.is_open, driven.attempts) == (False, 2)
+    assert "no such thing" in str(driven.error_reason), "it was investigated; the function is not there"
+    assert closed is not None
+    assert (closed.status, closed.error_reason, closed.attempts) == (Status.FAILED, "stale watchdog timeout", 3)
 
 
 def test_the_key_of_the_mcp_server_is_read_from_its_parameter_and_read_again_when_refused(
