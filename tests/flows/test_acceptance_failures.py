@@ -22,6 +22,8 @@ from affidavit.evidence.diagnosis import ProducedBy
 from affidavit.incidents.state import Status
 from affidavit.incidents.states import LEASE_MARGIN
 from affidavit.sandbox.account import FUNCTION
+from affidavit.sandbox.chat_attacks import attack
+from affidavit.sandbox.chat_scripts import FAILING
 from affidavit.sandbox.incident_path import answers, free_port
 from affidavit.verification.verify import verify
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
@@ -192,6 +194,20 @@ def test_a_chat_model_that_denies_us_is_asked_once_and_the_evidence_is_kept(here
     assert len([request for request in here.bedrock.requests if request.model_id == model]) == 1
     tools = {entry.tool for entry in here.supervisor.records.entries(context.ledger)}
     assert tools == {"get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state"}
+
+
+def test_of_a_lying_chat_model_nothing_is_stored_that_does_not_verify(broken: Scene, mcp_port: int) -> None:
+    """One lie here, from process to process; all kinds of them are told in `test_agent_attacks`."""
+    model = "anthropic.claude-lying"
+    broken.bedrock.scripts = {**FAILING, "lying": attack("right-tool-wrong-value", 0)}
+    with broken.path.supervisor(MCP_SERVER_URL=url(mcp_port), CHAT_MODEL_ID=model):
+        state, context = broken.ended(named=broken.publish())
+    sent_back = [one for one in context.reasoning_chain if "The diagnosis does not hold" in str(one["content"])]
+    assert len(sent_back) == 3, "two corrections, and one lie too many"
+    assert state.status is Status.DIAGNOSED, state.error_reason
+    assert context.diagnosis is not None
+    assert context.diagnosis.produced_by is ProducedBy.RULES
+    assert verify(context.diagnosis, broken.supervisor.records.entries(context.ledger)).holds
 
 
 @pytest.mark.long
