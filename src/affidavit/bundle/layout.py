@@ -6,8 +6,9 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from importlib.resources import files
 
-import yaml
 from pydantic import BaseModel
+
+from affidavit.yaml_text import load_yaml
 
 ANY = "any"
 
@@ -97,7 +98,7 @@ class _Layout(BaseModel):
 @cache
 def _layout() -> _Layout:
     text = files("affidavit.bundle").joinpath("layout.yaml").read_text("utf-8")
-    return _Layout.model_validate(yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    return _Layout.model_validate(load_yaml(text))
 
 
 @cache

@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from affidavit.errors import InputRefused
+from affidavit.yaml_text import load_yaml
 
 
 class Bound(BaseModel):
@@ -48,7 +49,7 @@ class GateResult:
 def load_gates(path: Path | None = None) -> Gates:
     source = path if path is not None else files("affidavit.evaluation").joinpath("gates.yaml")
     try:
-        return TypeAdapter(Gates).validate_python(yaml.safe_load(source.read_text("utf-8")))
+        return TypeAdapter(Gates).validate_python(load_yaml(source.read_text("utf-8")))
     except OSError as error:
         raise InputRefused(f"{source} cannot be read: {error.strerror}", hint="give a YAML file of gates") from error
     except (ValidationError, yaml.YAMLError, UnicodeDecodeError) as error:

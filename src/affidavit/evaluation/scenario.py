@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from affidavit.errors import InputRefused
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, fault_names
 from affidavit.evidence.severity import Severity
+from affidavit.yaml_text import load_yaml
 
 NODES = "scenarios/nodes"
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Texts = tuple[Annotated[str, Field(min_length=1)], ...]
 
@@ -161,7 +161,7 @@ def _files(place: Traversable) -> Iterator[Traversable]:
 
 def _scenario(file: Traversable, folder: Path | None) -> Scenario:
     try:
-        loaded: Any = yaml.load(file.read_text("utf-8"), Loader=_LOADER)
+        loaded: Any = load_yaml(file.read_text("utf-8"))
         scenario = Scenario.model_validate({"id": file.name.removesuffix(".yaml"), **loaded})
     except ValidationError as error:
         first = error.errors()[0]

@@ -19,11 +19,11 @@ from affidavit.evaluation.invocation_logs import log_lines
 from affidavit.evaluation.scripted_inspector import AccountState, ScriptedInspector
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.workloads.questions import Workloads
+from affidavit.yaml_text import load_yaml
 
 SCENARIOS = Path(__file__).parent / "scenarios" / "lambda"
 FUNCTION = "data-processor"
 NOW = datetime(2026, 3, 3, 10, 15, tzinfo=UTC)
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 BASES = {"plain": "base.yaml", "vpc": "base-vpc.yaml"}
 
 
@@ -109,7 +109,7 @@ def load_workload_scenarios(folder: Path = SCENARIOS) -> list[WorkloadScenario]:
 
 def load_workload_scenario(path: Path) -> WorkloadScenario:
     try:
-        file = _File.model_validate(yaml.load(path.read_text(), Loader=_LOADER))
+        file = _File.model_validate(load_yaml(path.read_text()))
         base = _base(path.with_name(BASES[file.base]))
         account = AccountState.model_validate(patched(base, file.account))
     except (OSError, ValidationError, yaml.YAMLError) as error:
@@ -130,7 +130,7 @@ def patched(base: JsonValue, patch: JsonValue) -> JsonValue:
 @cache
 def _base(path: Path) -> JsonValue:
     """A base may itself be a patch: `over` names the file below it."""
-    own = yaml.load((path if path.exists() else SCENARIOS / path.name).read_text(), Loader=_LOADER)
+    own = load_yaml((path if path.exists() else SCENARIOS / path.name).read_text())
     below = own.pop("over", None)
     return patched(_base(path.with_name(below)), own) if below else own
 

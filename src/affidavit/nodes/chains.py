@@ -7,12 +7,12 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Annotated
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.finding import Finding
 from affidavit.nodes.timeline import Cluster, Event
+from affidavit.yaml_text import load_yaml
 
 
 class Step(BaseModel):
@@ -46,7 +46,7 @@ class PotentialChain:
 @cache
 def known_chains() -> tuple[Chain, ...]:
     text = files("affidavit.nodes").joinpath("chains.yaml").read_text("utf-8")
-    loaded = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    loaded = load_yaml(text)
     return TypeAdapter(tuple[Chain, ...]).validate_python(loaded)
 
 

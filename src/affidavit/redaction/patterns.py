@@ -10,8 +10,7 @@ from pydantic import ValidationError
 from affidavit.errors import InputRefused
 from affidavit.redaction.engine import Engine
 from affidavit.redaction.pattern import Kind, Pattern, PatternFile
-
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+from affidavit.yaml_text import load_yaml
 
 
 @cache
@@ -50,6 +49,6 @@ def _files() -> Iterator[tuple[str, str]]:
 
 def _read(name: str, text: str) -> PatternFile:
     try:
-        return PatternFile.model_validate(yaml.load(text, _Loader))
+        return PatternFile.model_validate(load_yaml(text))
     except (yaml.YAMLError, ValidationError) as error:
         raise InputRefused(f"redaction patterns in {name} cannot be read: {error}") from error

@@ -8,7 +8,6 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-import yaml
 from pydantic import BaseModel
 
 from affidavit.bundle.layout import ANY, Kind, component_of, components, role_of
@@ -25,6 +24,7 @@ from affidavit.rules.pack import (
     suppression_problems,
 )
 from affidavit.rules.rule import Rule, Sample, Status, Suppression, placed
+from affidavit.yaml_text import load_yaml
 
 # The longest name in the catalog has 44; a longer one is cut on a terminal.
 LONGEST_NAME = 50
@@ -191,7 +191,7 @@ def component_files() -> dict[str, list[str]]:
 def _known_files() -> tuple[tuple[str, str], ...]:
     """Globs of the layout, each with a path that it matches."""
     text = files("affidavit.bundle").joinpath("layout.yaml").read_text("utf-8")
-    rows = _LayoutFiles.model_validate(yaml.safe_load(text)).files
+    rows = _LayoutFiles.model_validate(load_yaml(text)).files
     return tuple((glob, re.sub(r"\*+", "x", glob)) for row in rows for glob in row.globs)
 
 

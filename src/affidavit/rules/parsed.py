@@ -14,10 +14,10 @@ from typing import Any
 import yaml
 
 from affidavit.rules.kept import keep, read_kept
+from affidavit.yaml_text import load_yaml
 
 _DOCUMENTS = "documents"
 _MOST = 16
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ def _parse(text: str | Exception) -> Parsed:
     if isinstance(text, Exception):
         return Parsed(error=text)
     try:
-        return Parsed(document=yaml.load(text, Loader=_Loader))
+        return Parsed(document=load_yaml(text))
     except yaml.YAMLError as error:
         return Parsed(error=error)
 

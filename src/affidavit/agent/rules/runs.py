@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import re2
-import yaml
+
+from affidavit.yaml_text import load_yaml
 
 # Words a program writes about its own work; AWS's own lines carry no level, or ERROR.
 _CHATTER = re.compile(r"^\[?(INFO|DEBUG|TRACE)\]?\b|\t(INFO|DEBUG|TRACE)\t|\"level\":\s*\"(INFO|DEBUG|TRACE)\"", re.I)
@@ -154,4 +155,4 @@ def patterns() -> Mapping[str, Any]:
 @cache
 def signs() -> tuple[Mapping[str, Any], ...]:
     text = (Path(__file__).parent / "signs.yaml").read_text()
-    return tuple(yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    return tuple(load_yaml(text))

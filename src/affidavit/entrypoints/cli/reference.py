@@ -11,7 +11,6 @@ from typing import Any
 
 import typer
 import typer.main
-import yaml
 from pydantic import BaseModel, ConfigDict
 
 from affidavit.bundle.layout import ANY, components
@@ -24,6 +23,7 @@ from affidavit.entrypoints.mcp.reference import tools_page
 from affidavit.errors import InputRefused
 from affidavit.rules.authoring import Library, component_files, open_library, when_it_counts
 from affidavit.rules.rule import Rule, Sample, Suppression
+from affidavit.yaml_text import load_yaml
 
 DETECTORS = Path("docs/detectors.yaml")
 REFERENCE = Path("docs/reference")
@@ -87,7 +87,7 @@ def pages(root: Path) -> dict[str, str]:
 
 
 def detector_rows(root: Path) -> tuple[DetectorRow, ...]:
-    return _Detectors.model_validate(yaml.safe_load((root / DETECTORS).read_text("utf-8"))).rows
+    return _Detectors.model_validate(load_yaml((root / DETECTORS).read_text("utf-8"))).rows
 
 
 def _page(lines: Iterable[str]) -> str:

@@ -4,18 +4,17 @@ from functools import cache
 from importlib.resources import files
 from typing import cast
 
-import yaml
+from affidavit.yaml_text import load_yaml
 
 Data = dict[str, object]
 
 _HERE = files("affidavit.evaluation.generator")
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @cache
 def load(name: str) -> Data:
     text = (_HERE / name).read_text(encoding="utf-8")
-    return cast(Data, yaml.load(text, Loader=_LOADER))  # our own file, whose shape its reader knows
+    return cast(Data, load_yaml(text))  # our own file, whose shape its reader knows
 
 
 def names(folder: str) -> tuple[str, ...]:

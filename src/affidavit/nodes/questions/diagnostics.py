@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import re2
-import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from affidavit.bundle.layout import glob_pattern
@@ -25,6 +24,7 @@ from affidavit.nodes.library import Library, Shelf
 from affidavit.nodes.questions.files import files_of
 from affidavit.nodes.scanning import Span
 from affidavit.rules.patterns import byte_options
+from affidavit.yaml_text import load_yaml
 
 CAVEAT = (
     "The state when the bundle was made, as far as the bundle shows it. A pass says that what was read shows no known "
@@ -55,7 +55,7 @@ class Area(BaseModel):
 @cache
 def known_areas() -> dict[str, tuple[Area, ...]]:
     text = files("affidavit.nodes").joinpath("diagnostics.yaml").read_text("utf-8")
-    loaded = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    loaded = load_yaml(text)
     return TypeAdapter(dict[str, tuple[Area, ...]]).validate_python(loaded)
 
 
