@@ -60,24 +60,32 @@ def test_a_second_local_copy_is_not_downloaded_again(
     assert first.name == "x.tar.gz"
 
 
-def a_fetch(data: bytes) -> Any:
-    return lambda **_: {"Body": io.BytesIO(data)}
+def a_fetch(data: bytes, *, size: int | None = None, etag: str = "e") -> Any:
+    return lambda: {"ETag": etag, "ContentLength": size or len(data), "Body": io.BytesIO(data)}
 
 
 def test_old_copies_make_room_and_fresh_ones_stay(tmp_path: Path) -> None:
     cache = DownloadCache(tmp_path / "cache", most_bytes=25)
-    paths = [cache.copy(f"k/{number}", "e", 10, a_fetch(b"0123456789")) for number in range(3)]
+    paths = [cache.copy(f"k/{number}", "e", a_fetch(b"0123456789")) for number in range(3)]
     assert all(path.exists() for path in paths)
     for age, path in zip((30, 20, 10), paths, strict=True):
         os.utime(path, (0, time.time() - GRACE_SECONDS - age))
-    newest = cache.copy("k/new", "e", 10, a_fetch(b"0123456789"))
+    newest = cache.copy("k/new", "e", a_fetch(b"0123456789"))
     assert [path.exists() for path in (*paths, newest)] == [False, False, True, True]
+
+
+def test_an_object_that_changed_after_it_was_looked_up_is_kept_as_what_it_is_now(tmp_path: Path) -> None:
+    cache = DownloadCache(tmp_path / "cache")
+    newer = cache.copy("k/x", "before", a_fetch(b"newer", etag="after"))
+    assert newer.read_bytes() == b"newer"
+    assert cache.copy("k/x", "after", a_fetch(b"never asked")) == newer
+    assert cache.copy("k/x", "before", a_fetch(b"older", etag="before")).read_bytes() == b"older"
 
 
 def test_a_download_that_ends_early_is_no_copy(tmp_path: Path) -> None:
     cache = DownloadCache(tmp_path / "cache")
     with pytest.raises(UpstreamFailed, match="4 of 10 bytes") as failure:
-        cache.copy("k/x", "e", 10, a_fetch(b"0123"))
+        cache.copy("k/x", "e", a_fetch(b"0123", size=10))
     assert failure.value.is_retryable
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
 
@@ -86,4 +94,4 @@ def test_a_cache_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "cache").symlink_to(tmp_path / "real")
     with pytest.raises(UpstreamFailed, match="somebody else"):
-        DownloadCache(tmp_path / "cache").copy("k/x", "e", 1, a_fetch(b"0"))
+        DownloadCache(tmp_path / "cache").copy("k/x", "e", a_fetch(b"0"))

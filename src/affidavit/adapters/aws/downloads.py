@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Any
@@ -25,17 +25,22 @@ class DownloadCache:
     def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
         self._folder, self._most_bytes = folder, most_bytes
 
-    def copy(self, key: str, etag: str, size: int, fetch: Callable[..., Any]) -> Path:
-        """`fetch` opens the object by its ETag and fails when it has changed since."""
-        # The name stays: what a file is shows in its ending.
-        path = self._folder / hashlib.sha256(f"{key}\0{etag}".encode()).hexdigest() / key.rpartition("/")[2]
+    def copy(self, key: str, etag: str, fetch: Callable[[], Mapping[str, Any]]) -> Path:
+        """As `etag` names it, or as `fetch` finds it when it has changed since: what arrives says what it is."""
         self._make_folder()
+        path = self._path(key, etag)
         try:
             os.utime(path)
         except FileNotFoundError:
-            self._make_room(size)
-            self._download(path, size, fetch(IfMatch=etag)["Body"])
+            answer = fetch()
+            path = self._path(key, answer["ETag"])
+            self._make_room(answer["ContentLength"])
+            self._download(path, answer["ContentLength"], answer["Body"])
         return path
+
+    def _path(self, key: str, etag: str) -> Path:
+        """The name stays: what a file is shows in its ending."""
+        return self._folder / hashlib.sha256(f"{key}\0{etag}".encode()).hexdigest() / key.rpartition("/")[2]
 
     def _make_folder(self) -> None:
         """Ours alone: what somebody else put there would be read as evidence."""

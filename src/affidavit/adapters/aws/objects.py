@@ -17,8 +17,7 @@ from affidavit.errors import InputRefused, NotFound, UpstreamFailed
 from affidavit.ports import ObjectMissing, StoredObject
 
 PUT_NEW_ATTEMPTS = 5
-COPY_ATTEMPTS = 3
-_TAKEN = _CHANGED = "PreconditionFailed"
+_TAKEN = "PreconditionFailed"
 # Another conditional write of the same key is under way; S3 asks to try again.
 _CONTENDED = "ConditionalRequestConflict"
 
@@ -104,17 +103,9 @@ class S3ObjectStore:
                 yield from (name for name in names if not after or f"{name}/" > f"{after}/")
 
     def local_copy(self, key: str) -> Path:
-        for _ in range(COPY_ATTEMPTS):
-            answer = self._head(key)
-            with self._on(key) as where:
-                try:
-                    return self._cache.copy(
-                        key, answer["ETag"], answer["ContentLength"], partial(self._s3.get_object, **where)
-                    )
-                except ClientError as error:
-                    if code_of(error) != _CHANGED:
-                        raise
-        raise UpstreamFailed(f"object {key!a} changes all the time", hint="try again", is_retryable=True)
+        etag = self._head(key)["ETag"]
+        with self._on(key) as where:
+            return self._cache.copy(key, etag, partial(self._s3.get_object, **where))
 
     def link(self, key: str, *, seconds: int) -> str:
         self._head(key)
