@@ -179,6 +179,8 @@ def _trouble_of_blocks(number: int, content: Sequence[Json]) -> str | None:
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     owner: BedrockSimulator
+    # Else the body waits for the receipt of the head: 40 ms for every answer.
+    disable_nagle_algorithm = True
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
         pass
