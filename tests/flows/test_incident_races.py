@@ -41,20 +41,22 @@ def deliver_all(bench: Bench, names: list[str]) -> Counter[Handled]:
         return Counter(pool.map(deliver, names))
 
 
-def test_incidents_delivered_again_and_again_on_16_threads_run_once_each(
+@pytest.mark.long
+def test_200_incidents_delivered_50_times_on_16_threads_run_200_times(
     tmp_path: Path, tables: tuple[Table, Table]
 ) -> None:
     bench = a_bench(tmp_path, tables=tables)
     run = uuid.uuid4().hex[:8]
-    names = [f"{run}-{number}" for number in range(40)]
-    deliveries = names * 25
+    names = [f"{run}-{number}" for number in range(200)]
+    deliveries = names * 50
     random.Random(3).shuffle(deliveries)
     handled = deliver_all(bench, deliveries)
     assert Counter(bench.scripted.runs) == Counter(names)
-    assert handled == {Handled.RAN: 40, Handled.SKIPPED: 960}
-    context = bench.contexts.get_context(IncidentId(names[0]))
-    assert context is not None
-    assert context.diagnosis is not None
+    assert handled == {Handled.RAN: 200, Handled.SKIPPED: 9_800}
+    states = [bench.states.get_state(IncidentId(name)) for name in names]
+    assert [state.status for state in states if state is not None] == [Status.DIAGNOSED] * 200
+    contexts = [bench.contexts.get_context(IncidentId(name)) for name in names]
+    assert all(context is not None and context.diagnosis is not None for context in contexts)
 
 
 def test_of_many_at_once_exactly_as_many_run_as_the_breaker_allows(tmp_path: Path, tables: tuple[Table, Table]) -> None:
