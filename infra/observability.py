@@ -62,6 +62,7 @@ class Observability(Stack):
             "WatchdogFailed": "An incident could not be run again",
             "Quarantined": "An alert could not be read; its text is kept under quarantine/",
             "Errors": "An incident could not be investigated",
+            "NoticesLost": "Nobody was told how an incident ended; `affidavit incident list` shows it",
         }
         for name, about in said.items():
             self._alarm(f"incidents-{name.lower()}", _incidents(name), about=about)

@@ -302,7 +302,7 @@ def test_alarms_watch_metrics_that_the_code_really_writes(templates: dict[str, T
         each["Properties"]["MetricName"] for each in alarms if each["Properties"]["Namespace"] == "Affidavit/Incidents"
     }
     source = "\n".join(path.read_text() for path in (ROOT / "src/affidavit/incidents").glob("*.py"))
-    assert {"CircuitBreakerDeferred", "WatchdogClosed"} <= named
+    assert {"CircuitBreakerDeferred", "WatchdogClosed", "NoticesLost"} <= named
     assert all(re.search(rf"\b{name}=", source) for name in named)
 
 
