@@ -249,7 +249,7 @@ def test_an_index_of_version_one_is_read_as_version_two(talk: Talk) -> None:
 # --- correlate, and how far to trust it ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("window", [1, 60, 3600])
+@pytest.mark.parametrize("window", [1, 60, 600, 3600])
 def test_clusters_part_where_the_gap_is_longer_than_the_window(talk: Talk, window: int) -> None:
     answer = talk.ask("correlate", instanceId=NODE, timeWindow=window)
     times = [datetime.fromisoformat(event["timestamp"]) for event in answer["timeline"]]

@@ -14,7 +14,7 @@ from affidavit.collection.requests import BatchCollectRequest, BatchStatusReques
 from affidavit.collection.sample import choose
 from affidavit.collection.tasks import TaskState
 from affidavit.errors import InputRefused, NotFound, Throttled, UpstreamFailed
-from affidavit.ports import Node
+from affidavit.ports import Key, Node
 
 ZONES = ("ca-central-1a", "ca-central-1b", "ca-central-1d")
 TYPES = ("m5.large", "c5.xlarge")
@@ -174,6 +174,7 @@ def test_without_a_token_the_same_question_within_minutes_is_the_same_batch(tmp_
 def test_a_batch_is_kept_for_two_days(tmp_path: Path) -> None:
     fleet = Fleet(tmp_path, nodes(1))
     batch_id = ask(fleet).batch_id
+    assert fleet.table.get(Key(pk=f"BATCH#{batch_id}", sk="META")) is not None
     fleet.clock.advance(hours=47)
     assert look(fleet, batch_id).counts.total == 1
     fleet.clock.advance(hours=2)

@@ -63,6 +63,11 @@ def test_a_gap_longer_than_the_window_starts_a_new_cluster() -> None:
     assert len(correlate(index_of([at(0, "a.b"), at(60, "a.b")]), window=timedelta(seconds=59)).clusters) == 2
 
 
+def test_a_cluster_may_last_longer_than_the_window_while_no_gap_does() -> None:
+    answer = correlate(index_of([at(seconds, "a.b") for seconds in (0, 60, 120, 180)]))
+    assert [cluster.events for cluster in answer.clusters] == [("F-001", "F-002", "F-003", "F-004")]
+
+
 @pytest.mark.parametrize(
     ("order", "steps", "level"),
     [((0, 1, 2), 3, Level.HIGH), ((0, 1), 2, Level.MEDIUM), ((2, 1, 0), 3, Level.LOW), ((1, 2), 2, Level.MEDIUM)],
