@@ -168,7 +168,7 @@ class _Run:
         proven = self._best(REASONS.get(outcome, str(outcome)))
         if proven is not None:
             return self._as_result(Outcome.DIAGNOSED, diagnosis=proven)
-        why = (*unanswered(self._ledger.entries), REASONS.get(outcome, str(outcome)), *self._rule_failure)
+        why = (*unanswered(self._ledger.entries), REASONS.get(outcome, str(outcome)), *self._unasked())
         return self._as_result(outcome, gaps=why)
 
     def _dissent(self, accepted: Diagnosis) -> tuple[str, ...]:

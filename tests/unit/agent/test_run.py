@@ -1,7 +1,9 @@
 """Investigations through the real Bedrock client and a simulator on this machine."""
 
+import asyncio
 import json
 import time
+from collections.abc import Mapping
 
 import pytest
 
@@ -10,6 +12,7 @@ from affidavit.agent.patience import Patience
 from affidavit.evidence.diagnosis import FaultType, ProducedBy, TokenUsage
 from affidavit.incidents.diagnostician import ErrorCategory, LeaseLost, Outcome
 from affidavit.incidents.ledger import Ledger
+from affidavit.ports import JsonValue
 from affidavit.sandbox.bedrock import Refuses, Says
 from affidavit.sandbox.chat_scripts import denied, failing, good, hung, throttled, unforced
 from affidavit.verification.verify import verify
@@ -115,6 +118,22 @@ def test_a_hung_chat_model_ends_before_the_limit_with_the_evidence_stored(serve,
     assert result.diagnosis is not None
     assert result.diagnosis.produced_by is ProducedBy.RULES
     assert any("deadline" in gap for gap in result.diagnosis.gaps)
+
+
+class HangingTools(CountingTools):
+    async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> str:
+        await asyncio.sleep(3600)
+        return ""
+
+
+def test_tools_that_hang_until_the_deadline_are_named_as_what_is_not_known() -> None:
+    patience = Patience(submit_before=1, gather_before=1, end_before=1, backoff_base=0.01)
+    started = time.time()
+    result = investigate(OfflineChat(), scenario(), tools=HangingTools(scenario()), seconds=3, patience=patience)
+    assert time.time() - started < 30, "nobody waited for the tools"
+    assert result.outcome is Outcome.DEADLINE
+    assert result.diagnosis is None
+    assert {f"{tool} was not answered" for tool in TOOL_ARG_SCHEMAS} <= set(result.gaps)
 
 
 def test_short_of_time_the_answer_is_demanded_at_once(serve, chat) -> None:
