@@ -9,6 +9,7 @@ from tests.support.libraries import INSTANCE, a_library
 
 from affidavit.errors import InputRefused, NotFound
 from affidavit.nodes.answers.read import ReadAnswer, ReadRequest
+from affidavit.nodes.keys import bundle_key
 from affidavit.nodes.library import Library
 from affidavit.nodes.questions import read as reading
 from affidavit.nodes.questions.read import human_size, read
@@ -110,6 +111,9 @@ def test_a_line_too_long_for_an_answer_is_offered_as_a_link(library: Library, mo
 def test_a_key_outside_a_bundle_is_refused(library: Library, key: str) -> None:
     with pytest.raises(InputRefused):
         read(library, ReadRequest(log_key=key))
+    # Not only because the store would refuse it.
+    with pytest.raises(InputRefused):
+        bundle_key(key)
 
 
 def test_a_key_of_nothing_is_not_found(library: Library) -> None:
