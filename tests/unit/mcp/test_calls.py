@@ -56,9 +56,13 @@ TOOL = Tool(
 )
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_raised() -> None:
+    raised.clear()
+
+
 @pytest.fixture
 def calls(tmp_path: Path) -> Calls:
-    raised.clear()
     return calls_over(tmp_path, tools=[TOOL], allows_debug=True)
 
 
@@ -158,11 +162,15 @@ def test_a_caller_without_the_scope_reads_but_does_not_act(tmp_path: Path) -> No
     assert not calls.call(TOOL, {"count": 1}, may_act=False).is_error
 
 
-def test_a_redactor_that_breaks_lets_nothing_out(tmp_path: Path) -> None:
-    class Broken(Redactor):
-        def known(self, text: str) -> object:
-            raise RuntimeError("broken")
+class Broken(Redactor):
+    def known(self, text: str) -> object:
+        raise RuntimeError("broken")
 
+
+@pytest.mark.parametrize("trouble", [None, InputRefused("it is the text", hint="leave the text out")])
+def test_a_redactor_that_breaks_lets_nothing_out(tmp_path: Path, trouble: Exception | None) -> None:
+    """Neither the answer nor what an error would have said about it."""
+    raised[:] = [trouble] if trouble is not None else []
     outcome = calls_over(tmp_path, tools=[TOOL], redactor=Broken()).call(TOOL, {"count": 1, "text": "the text"})
     assert outcome.is_error and "the text" not in json.dumps(outcome.content)
 
