@@ -67,6 +67,7 @@ class Relay:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else the body waits 40 ms for the receipt of the head
     owner: Relay
 
     def handle(self) -> None:
