@@ -1,9 +1,12 @@
 """Nothing here reaches a network: a test that tries learns so at once."""
 
 import socket
+from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.sandbox import aws_environment, sandbox  # noqa: F401 - fixtures
 
@@ -24,16 +27,31 @@ def _closed_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long tests first: the others fill the time beside them. Those that share a set-up go to the same worker."""
+    """Long tests first: the others fill the time beside them."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_company_of(item)))
 
 
-def _company_of(item: pytest.Item) -> str:
-    fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 - pytest tells it nowhere else
-    if any(definitions[-1].scope == "module" for definitions in fixtures):
-        return item.nodeid.partition("::")[0]
-    return item.nodeid if item.get_closest_marker("long") else item.nodeid.partition("[")[0]
+# What a file says whose tests share servers or bundles: in two workers they would be started twice.
+SHARED = ('scope="module"', "support.workload_account")
+
+
+class Companions(LoadScopeScheduling):
+    """Tests that share a set-up go to the same worker. The runs of one test do, too, unless they are long."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        source = _source(file)
+        if any(words in source for words in SHARED):
+            return file
+        return nodeid if "mark.long" in source else nodeid.partition("[")[0]
+
+
+@cache
+def _source(file: str) -> str:
+    return (Path(__file__).parents[1] / file).read_text("utf-8")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Companions:
+    return Companions(config, log)
