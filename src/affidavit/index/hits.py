@@ -104,17 +104,8 @@ class HitTable:
         self._time()
         if not self._settled:
             return NO_HITS
-        parts = self._settled
-        lines = np.concatenate([part.line for part in parts])
-        order = np.argsort(lines, kind="stable")
-        return FileHits(
-            slot=np.concatenate([part.slot for part in parts])[order],
-            line=lines[order],
-            start=np.concatenate([part.start for part in parts])[order],
-            length=np.concatenate([part.length for part in parts])[order],
-            clock=np.concatenate([part.clock for part in parts])[order],
-            stamp=np.concatenate([part.stamp for part in parts])[order],
-        )
+        parts, self._settled = self._settled, []
+        return _in_line_order(parts[0] if len(parts) == 1 else _joined(parts))
 
     def _time(self) -> None:
         if not self._untimed:
@@ -148,3 +139,29 @@ class HitTable:
                 stamp=rows[:, 5].copy(),
             )
         )
+
+
+def _joined(parts: list[FileHits]) -> FileHits:
+    return FileHits(
+        slot=np.concatenate([part.slot for part in parts]),
+        line=np.concatenate([part.line for part in parts]),
+        start=np.concatenate([part.start for part in parts]),
+        length=np.concatenate([part.length for part in parts]),
+        clock=np.concatenate([part.clock for part in parts]),
+        stamp=np.concatenate([part.stamp for part in parts]),
+    )
+
+
+def _in_line_order(hits: FileHits) -> FileHits:
+    """Blocks with few hits and blocks with many are settled apart, so those of a file may stand mixed."""
+    if bool(np.all(hits.line[1:] >= hits.line[:-1])):
+        return hits
+    order = np.argsort(hits.line, kind="stable")
+    return FileHits(
+        slot=hits.slot[order],
+        line=hits.line[order],
+        start=hits.start[order],
+        length=hits.length[order],
+        clock=hits.clock[order],
+        stamp=hits.stamp[order],
+    )
