@@ -98,7 +98,7 @@ def pass_speed(
     yield Result(
         name=f"pass {label} against igzip -dc",
         value=speed_ratio(timings, "pass", "igzip"),
-        target=0.28,
+        target=float("inf"),
         better="higher",
     )
     yield Result(
