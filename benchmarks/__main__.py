@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def _row(result: Result) -> str:
-    aim = "" if result.target == float("inf") else f"{'≥' if result.better == 'higher' else '≤'} {result.target:g}"
+    aim = "" if result.target is None else f"{'≥' if result.better == 'higher' else '≤'} {result.target:g}"
     mark = "   " if not aim else "ok " if result.is_reached else "MISS"
     return f"{mark:5}{result.name:58}{result.value:10.3g} {result.unit:4}{aim:>10}"
 
