@@ -1,5 +1,6 @@
 """`affidavit eval adversarial`: lying chat models over real HTTP, through the client and supervisor of production."""
 
+import logging
 import os
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ def evaluate_adversarial(seeds: int, workers: int | None, show: Show) -> Adversa
 
 def run_attack(scenarios: Sequence[WorkloadScenario], seeds: int, name: str) -> list[AttackRun]:
     liars = {f"{name}-{seed}": Liar(attack(name, seed)) for seed in range(seeds)}
+    # Attempts that fail are what is asked for here, and no news.
+    logging.getLogger("affidavit.agent").setLevel(logging.ERROR)
     with _simulated(liars) as app:
         return [
             _attacked(app, name, seed, liar, _subject(scenarios, name, seed))
