@@ -6,7 +6,8 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
 from tests.support.command import affidavit
+from tests.support.mcp_client import Talk, over_http, over_stdio
 from tests.support.mcp_server import calls_over, serving
 
 from affidavit.entrypoints.mcp.auth import KeyVerifier
@@ -216,20 +218,28 @@ def hostile_arguments(tool: Tool, choose: random.Random) -> dict[str, Any]:
 
 
 @pytest.mark.long
-def test_ten_thousand_hostile_calls_end_in_an_answer_or_an_error_of_ours(calls: Calls, caplog: Any) -> None:
-    choose = random.Random(7)
-    validators = {tool.name: jsonschema.Draft202012Validator(output_schema(tool, has_debug=True)) for tool in BUILT}
-    unexpected: list[tuple[str, dict[str, Any]]] = []
-    for number in range(10_000):
-        tool = BUILT[number % len(BUILT)]
-        arguments = hostile_arguments(tool, choose)
-        outcome = calls.call(tool, arguments)
-        if not outcome.is_error:
-            validators[tool.name].validate(outcome.content)
-        elif outcome.content["statusCode"] not in (400, 404, 409) or "log id" in str(outcome.content["error"]):
-            unexpected.append((tool.name, arguments))
-        assert not shows_what_lies_outside(outcome.content), (tool.name, arguments)
+@pytest.mark.parametrize("door", [over_stdio, over_http])
+def test_five_thousand_hostile_calls_at_each_door_end_in_an_answer_or_an_error_of_ours(
+    folder: Path, door: Callable[..., AbstractContextManager[Talk]]
+) -> None:
+    choose = random.Random(door.__name__)
+    unexpected: list[tuple[str, dict[str, Any], object]] = []
+    with door(["--bundles", str(folder)], {}) as talk:
+        offered = [tool for tool in BUILT if tool.name in talk.tools]
+        assert len(offered) >= 14
+        for number in range(5_000):
+            tool = offered[number % len(offered)]
+            arguments = sendable(hostile_arguments(tool, choose))
+            answer = talk.answered(tool.name, **arguments)
+            is_ours = answer["success"] or (answer["statusCode"] in (400, 404, 409) and "log id" not in answer["error"])
+            if not is_ours or shows_what_lies_outside(answer):
+                unexpected.append((tool.name, arguments, answer))
     assert unexpected == []
+
+
+def sendable(value: Any) -> Any:
+    """Half a character cannot be written by the client; it is tried below, where the request is written by hand."""
+    return json.loads(json.dumps(value).replace("\\ud800", "\\ufffd"))
 
 
 def shows_what_lies_outside(answer: Any) -> bool:

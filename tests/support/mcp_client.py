@@ -52,6 +52,17 @@ class Talk:
         assert content["error"] and content["hint"] and isinstance(content["statusCode"], int), content
         return content
 
+    def answered(self, tool: str, **arguments: object) -> dict[str, Any]:
+        """The answer or the error, which has the shape it must have."""
+        result = self._call(tool, arguments)
+        content = result.structured_content
+        if result.is_error:
+            assert set(content) == ERROR and content["success"] is False, content
+        else:
+            self._validator(tool).validate(content)
+            assert content["success"] is True, content
+        return content
+
     def resources(self) -> list[types.Resource]:
         return self.portal.call(self.client.list_resources).resources
 
