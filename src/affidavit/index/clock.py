@@ -23,6 +23,7 @@ _DATED_LINES = 8
 _HEAD = 256 * 1024
 # A file dated before the first collector was written says nothing about the collection.
 _PLAUSIBLE = datetime(2015, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST, _LATEST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) * SECOND for year in (2015, 2100))
 _STALE = timedelta(days=31)
 _NAME_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[_T](\d\d):?(\d\d)-?(?:UTC)?")
@@ -61,11 +62,11 @@ class BundleClock:
 def time_of(micros: int) -> datetime | None:
     if micros == UNKNOWN:
         return None
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(micros))
+    return _EPOCH + timedelta(microseconds=int(micros))
 
 
 def micros_of(moment: datetime) -> int:
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def _with_year(packed: Micros, collected_at: datetime) -> Micros:
