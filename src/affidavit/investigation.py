@@ -30,6 +30,7 @@ from affidavit.index.assemble import assemble_index
 from affidavit.index.crew import Crew
 from affidavit.index.record import FindingsIndex
 from affidavit.index.slots import slots_of
+from affidavit.index.survey import survey
 from affidavit.knowledge import Knowledge
 
 EXTRACTED = "extracted"
@@ -68,9 +69,11 @@ def analyze(
         digests = FileDigests(opened.archive) if opened.archive is not None else None
         unpacked = unpack(opened.source, into=workspace / EXTRACTED, limits=limits, watcher=crew, progress=progress)
         unpacking = time.monotonic() - started
+        bundle = stored_bundle(opened.name, unpacked)
+        # The scan is still at it.
+        surveyed = survey(bundle, knowledge)
         scanned = crew.results()
-    bundle = stored_bundle(opened.name, unpacked)
-    index = assemble_index(bundle, scanned, slots, knowledge, started=started)
+    index = assemble_index(bundle, surveyed, scanned, slots, knowledge, started=started)
     manifest = manifest_of(
         bundle,
         archive=opened.archive,

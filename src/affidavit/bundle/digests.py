@@ -65,8 +65,7 @@ class Digests:
 class SideHasher:
     def __init__(self) -> None:
         self._free: SimpleQueue[bytearray] = SimpleQueue()
-        for _ in range(_BUFFERS):
-            self._free.put(bytearray(BLOCK))
+        self._made = 0
         self._work: SimpleQueue[tuple[Digests, bytearray, int, bool] | None] = SimpleQueue()
         self._given = 0
         self._done = 0
@@ -74,6 +73,10 @@ class SideHasher:
         self._thread.start()
 
     def take(self) -> bytearray:
+        """Made when none is free, until there are enough: a small bundle needs few."""
+        if self._free.empty() and self._made < _BUFFERS:
+            self._made += 1
+            return bytearray(BLOCK)
         return self._free.get()
 
     def give(self, buffer: bytearray) -> None:

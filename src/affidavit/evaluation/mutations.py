@@ -31,6 +31,7 @@ from affidavit.index.hits import FileHits
 from affidavit.index.record import FindingsIndex
 from affidavit.index.scan import ScannedFile
 from affidavit.index.slots import RuleSlots, slots_of
+from affidavit.index.survey import survey
 from affidavit.knowledge import Knowledge
 
 # A piece of knowledge that several scenarios use is caught by the first of them or, most likely, by none.
@@ -218,7 +219,8 @@ class Stage:
                 return self.index(scanned, slots, smaller)
 
     def index(self, scanned: Mapping[str, ScannedFile], slots: RuleSlots, knowledge: Knowledge) -> FindingsIndex:
-        return assemble_index(self._bundle, scanned, slots, knowledge, started=time.monotonic())
+        surveyed = survey(self._bundle, knowledge)
+        return assemble_index(self._bundle, surveyed, scanned, slots, knowledge, started=time.monotonic())
 
     def _scan(self, knowledge: Knowledge) -> tuple[RuleSlots, dict[str, ScannedFile]]:
         slots = slots_of(knowledge.pack)

@@ -4,15 +4,13 @@ import hashlib
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 
 from affidavit.bundle.stored import UNKNOWN_INSTANCE, StoredBundle
 from affidavit.bundle.unpack import UnpackedFile
-from affidavit.checks.run import run_checks
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
 from affidavit.index.build import Built, ScannedText, build_findings
-from affidavit.index.clock import BundleClock, read_clock
+from affidavit.index.clock import BundleClock
 from affidavit.index.measured import measured_finding
 from affidavit.index.record import (
     INDEX_VERSION,
@@ -23,6 +21,7 @@ from affidavit.index.record import (
 )
 from affidavit.index.scan import LONGEST_LINE, ScannedFile
 from affidavit.index.slots import RuleSlots
+from affidavit.index.survey import Survey
 from affidavit.index.timestamps import Clock, stamp_of
 from affidavit.knowledge import Knowledge
 
@@ -36,6 +35,7 @@ _RING_START = 60 * 1_000_000
 
 def assemble_index(
     bundle: StoredBundle,
+    surveyed: Survey,
     scanned: Mapping[str, ScannedFile],
     slots: RuleSlots,
     knowledge: Knowledge,
@@ -43,9 +43,8 @@ def assemble_index(
     started: float,
 ) -> FindingsIndex:
     """`started` is the monotonic time at which the work began."""
-    clock = read_clock(name=bundle.name, logs=_read_files(bundle), modified=bundle.modified)
+    clock, checked = surveyed.clock, surveyed.checked
     texts = [_scanned_text(bundle, file, scanned) for file in bundle.files if _was_scanned(file, scanned)]
-    checked = run_checks(knowledge.checks, bundle.locations)
     keys = {file.path: bundle.key_of(file) for file in bundle.files}
     measured = [measured_finding(keys[each.path], bundle.locations[each.path], each) for each in checked.shown]
     built = build_findings(texts, slots.table, clock, measured)
@@ -69,10 +68,6 @@ def assemble_index(
         ),
         gaps=(*_gaps(bundle, scanned, clock, built), *checked.gaps),
     )
-
-
-def _read_files(bundle: StoredBundle) -> dict[str, Path]:
-    return {file.path: file.location for file in bundle.files if file.role.is_read and file.location is not None}
 
 
 def _was_scanned(file: UnpackedFile, scanned: Mapping[str, ScannedFile]) -> bool:
