@@ -5,6 +5,7 @@ import os
 import secrets
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +26,8 @@ from affidavit.entrypoints.mcp.wiring import Wish, build_calls
 from affidavit.errors import InputRefused
 from affidavit.settings import Settings
 from affidavit.telemetry import flush, start_exporting
+
+_LAST_WORDS_SECONDS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,9 +81,16 @@ def _settled(settings: Settings, options: McpOptions) -> Settings:
 def _leave(_signal: int, _frame: object) -> None:
     """At once: a thread that waits for standard input cannot be called off, and unwinding would wait for it.
 
-    What is on disk survives a stop at any moment, and the next start tidies up. Only telemetry is sent first.
+    What is on disk survives a stop at any moment, and the next start tidies up. Only telemetry is sent first, from
+    another thread: what was interrupted here may hold a lock that sending needs.
     """
-    flush()
+    threading.Thread(target=_send_and_end, daemon=True).start()
+
+
+def _send_and_end() -> None:
+    sending = threading.Thread(target=flush, daemon=True)
+    sending.start()
+    sending.join(_LAST_WORDS_SECONDS)
     os._exit(Exit.INTERRUPTED)
 
 
