@@ -26,7 +26,7 @@ from affidavit.evidence.finding import (
     excerpt_of,
 )
 from affidavit.evidence.severity import Severity
-from affidavit.index.clock import UNKNOWN, BundleClock, Micros, micros_of, time_of
+from affidavit.index.clock import UNKNOWN, BundleClock, Micros, micros_of, time_of, times_of
 from affidavit.index.episodes import Span, is_startup, most_within, outbreaks, soon_after, spans
 from affidavit.index.hits import FileHits
 from affidavit.index.slots import Says, Slot
@@ -256,15 +256,16 @@ def _evidence(group: _Group, position: int, line: bytes) -> Evidence:
 
 def _occurrences(group: _Group, quoted: int, listed: int) -> Iterator[Occurrence]:
     """All but the quoted one, as many as are listed."""
-    hits, rows = group.file.hits, np.delete(group.rows, quoted)[: listed - 1]
+    positions = np.flatnonzero(np.arange(listed) != quoted)[: listed - 1]
+    hits, rows = group.file.hits, group.rows[positions]
     columns = (
         hits.line[rows].tolist(),
         hits.start[rows].tolist(),
         (hits.start[rows] + hits.length[rows]).tolist(),
-        np.delete(group.times, quoted)[: listed - 1].tolist(),
+        times_of(group.times[positions]),
     )
     for line, start, end, time in zip(*columns, strict=True):
-        yield Occurrence(line=line, byte_offset=ByteRange(start=start, end=end), timestamp=time_of(time))
+        yield Occurrence(line=line, byte_offset=ByteRange(start=start, end=end), timestamp=time)
 
 
 def _line_at(group: _Group, position: int) -> bytes:

@@ -48,6 +48,7 @@ class _Form:
         """Which of the wanted rows begin with such a time, and the times."""
         digits = rows[:, self._digits] - _ZERO
         is_form = wanted & np.all(digits < 10, axis=1) & np.all(rows[:, self._fixed] == self._signs, axis=1)
+        is_form &= _are_times(digits[:, self._counted[:6]])
         days = self._days(rows[:, : self._day], is_form)
         return is_form & (days >= 0), days + digits[:, self._counted].astype(np.int64) @ self._weights
 
@@ -62,6 +63,12 @@ class _Form:
             runs = np.diff(np.append(first, len(rows)))
             found[rows] = np.repeat([-1 if day is None else day for day in days], runs)
         return found
+
+
+def _are_times(digits: Bytes) -> Flags:
+    """Of the digits of HHMMSS. A leap second, which is rare, is left to `stamp_of`."""
+    hours = digits[:, 0] * 10 + digits[:, 1]
+    return (hours < 24) & (digits[:, 2] < 6) & (digits[:, 4] < 6)
 
 
 _CONTAINER = _Form("ddddddddddT00:00:00.000000999Z", lambda day: iso_minute(day + b"T00:00:"))

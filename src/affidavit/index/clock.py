@@ -21,10 +21,14 @@ Micros = NDArray[np.int64]
 _TAIL = 64 * 1024
 _DATED_LINES = 8
 _HEAD = 256 * 1024
-# A file dated before the first collector was written says nothing about the collection.
-_PLAUSIBLE = datetime(2015, 1, 1, tzinfo=UTC)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_EARLIEST, _LATEST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) * SECOND for year in (2015, 2100))
+# A date before the first collector was written, or far off, says nothing about the collection or the boot.
+_PLAUSIBLE = tuple(datetime(year, 1, 1, tzinfo=UTC) for year in (2015, 2100))
+_EARLIEST, _LATEST = (int(moment.timestamp()) * SECOND for moment in _PLAUSIBLE)
+# The times that a datetime can hold; a line may claim any.
+_FIRST, _LAST = (
+    (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1) for moment in (datetime.min, datetime.max)
+)
 _STALE = timedelta(days=31)
 _NAME_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[_T](\d\d):?(\d\d)-?(?:UTC)?")
 _BOOT_LINE = re.compile(rb"^btime (\d{9,11})$", re.MULTILINE)
@@ -56,13 +60,21 @@ class BundleClock:
         yearless = clocks == Clock.YEARLESS
         if self.collected_at is not None and yearless.any():
             times[yearless] = _with_year(values[yearless], self.collected_at)
+        times[(times < _FIRST) | (times > _LAST)] = UNKNOWN
         return times
 
 
 def time_of(micros: int) -> datetime | None:
-    if micros == UNKNOWN:
+    """None for what is unknown or beyond the years that can be told."""
+    if not _FIRST <= micros <= _LAST:
         return None
     return _EPOCH + timedelta(microseconds=int(micros))
+
+
+def times_of(micros: Micros) -> list[datetime | None]:
+    """`time_of` of each resolved time, in a fraction of the time."""
+    moments: list[datetime | None] = micros.astype("M8[us]").tolist()
+    return [None if moment is None else moment.replace(tzinfo=UTC) for moment in moments]
 
 
 def micros_of(moment: datetime) -> int:
@@ -121,8 +133,8 @@ def _collected(name: str, logs: Mapping[str, Path], modified: datetime | None) -
         return dated, "newest dated line"
     if named is not None:
         return named, "bundle name"
-    if modified is not None and modified > _PLAUSIBLE:
-        return modified, "file modification times"
+    if (changed := _plausible(modified)) is not None:
+        return changed, "file modification times"
     return None, "unknown"
 
 
@@ -132,9 +144,13 @@ def _named_time(name: str) -> datetime | None:
         return None
     year, month, day, hour, minute = (int(part) for part in stamp.groups())
     try:
-        return datetime(year, month, day, hour, minute, tzinfo=UTC)
+        return _plausible(datetime(year, month, day, hour, minute, tzinfo=UTC))
     except ValueError:
         return None
+
+
+def _plausible(moment: datetime | None) -> datetime | None:
+    return moment if moment is not None and _PLAUSIBLE[0] < moment < _PLAUSIBLE[1] else None
 
 
 def _newest_dated_line(path: Path) -> int | None:
@@ -159,20 +175,29 @@ def _tail(path: Path) -> list[bytes]:
 
 
 def _booted(logs: Mapping[str, Path], collected_at: datetime | None) -> tuple[datetime | None, str]:
+    """A file that holds no time, or an impossible one, leaves it to the next."""
     for file, text in _texts(logs, "procstat.txt"):
-        if (found := _BOOT_LINE.search(text)) is not None:
-            return datetime.fromtimestamp(int(found[1]), UTC), file
+        if (found := _BOOT_LINE.search(text)) is not None and (booted := _plausible(time_of(int(found[1]) * SECOND))):
+            return booted, file
     if (paired := _pair_dmesg(logs)) is not None:
         return paired
     for file, text in _texts(logs, "journalctl-boots"):
-        if (found := _JOURNAL_BOOT.search(text)) is not None:
-            return datetime.fromisoformat(found[1].decode()).replace(tzinfo=UTC), file
+        if (found := _JOURNAL_BOOT.search(text)) is not None and (booted := _plausible(_iso_time(found[1]))):
+            return booted, file
     for _, text in _texts(logs, "last_reboot.txt"):
         if (found := _LAST_REBOOT.search(text)) is not None and collected_at is not None:
-            stamp = stamp_of(found[1] + b":00")
-            times = _with_year(np.array([stamp[1]], dtype=np.int64), collected_at)
-            return time_of(int(times[0])), "last_reboot"
+            clock, stamp = stamp_of(found[1] + b":00")
+            if clock is Clock.YEARLESS:
+                times = _with_year(np.array([stamp], dtype=np.int64), collected_at)
+                return time_of(int(times[0])), "last_reboot"
     return None, "unknown"
+
+
+def _iso_time(text: bytes) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text.decode()).replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def _pair_dmesg(logs: Mapping[str, Path]) -> tuple[datetime, str] | None:
@@ -183,7 +208,7 @@ def _pair_dmesg(logs: Mapping[str, Path]) -> tuple[datetime, str] | None:
         (left_clock, left_value), (right_clock, right_value) = stamp_of(left), stamp_of(right)
         same_text = left.partition(b"] ")[2] == right.partition(b"] ")[2]
         if left_clock is Clock.SINCE_BOOT and right_clock is Clock.ABSOLUTE and same_text:
-            booted = time_of(right_value - left_value // SECOND * SECOND)
+            booted = _plausible(time_of(right_value - left_value // SECOND * SECOND))
             return (booted, "dmesg.human.current") if booted is not None else None
     return None
 

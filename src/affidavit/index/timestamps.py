@@ -37,7 +37,8 @@ _CTIME = re.compile(rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(
 _SINCE_BOOT = re.compile(rb"(?:<\d+>)?\[ *(\d{1,9})\.(\d{6})\]")
 _INNER = re.compile(rb"time=\"?" + _ISO)
 _KLOG_LEVELS = frozenset((b"I", b"W", b"E", b"F"))
-_SECONDS = {b"%02d" % number: number * SECOND for number in range(100)}
+# A leap second is the sixtieth.
+_SECONDS = {b"%02d" % number: number * SECOND for number in range(61)}
 _ISO_MINUTE = re.compile(rb"(\d{4}-\d\d-\d\d)T(\d\d):(\d\d):")
 _SYSLOG_MINUTE = re.compile(rb"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):")
 _KLOG_MINUTE = re.compile(rb"(\d\d)(\d\d) (\d\d):(\d\d):")
@@ -86,8 +87,8 @@ def _bracketed(line: Line) -> Stamp:
         return Clock.SINCE_BOOT, int(found[1]) * SECOND + int(found[2])
     if (found := _CTIME.match(line)) is not None:
         month = _MONTHS.get(found[1])
-        midnight = _midnight(int(found[6]), month or 0, int(found[2]))
-        return NO_STAMP if midnight is None else (Clock.ABSOLUTE, midnight + _time_of_day(*found.group(3, 4, 5)))
+        moment = _moment(_midnight(int(found[6]), month or 0, int(found[2])), *found.group(3, 4, 5))
+        return NO_STAMP if moment is None else (Clock.ABSOLUTE, moment)
     return _field(line)
 
 
@@ -141,26 +142,21 @@ def _field(line: Line) -> Stamp:
 
 def _iso(groups: tuple[bytes | None, ...]) -> Stamp:
     date, hour, minute, second, fraction, zone = groups
-    midnight = _midnight_of(date or b"")
-    if midnight is None or hour is None or minute is None or second is None:
-        return NO_STAMP
-    return Clock.ABSOLUTE, midnight + _time_of_day(hour, minute, second) + _fraction(fraction) - _offset(zone)
+    moment = _moment(_midnight_of(date or b""), hour or b"", minute or b"", second or b"")
+    return NO_STAMP if moment is None else (Clock.ABSOLUTE, moment + _fraction(fraction) - _offset(zone))
 
 
 def _windows(found: re.Match[bytes]) -> Stamp:
-    midnight = _midnight(int(found[3]), int(found[1]), int(found[2]))
     hour = int(found[4]) % 12 + (12 if found[7] == b"PM" else 0)
-    if midnight is None:
-        return NO_STAMP
-    return Clock.ABSOLUTE, midnight + (hour * 3600 + int(found[5]) * 60 + int(found[6])) * SECOND
+    moment = _moment(_midnight(int(found[3]), int(found[1]), int(found[2])), b"%02d" % hour, found[5], found[6])
+    return NO_STAMP if moment is None else (Clock.ABSOLUTE, moment)
 
 
 @lru_cache(maxsize=4096)
 def iso_minute(text: bytes) -> int | None:
     """Lines come in the order of time, so the minutes of one are mostly those of the last."""
-    if (found := _ISO_MINUTE.fullmatch(text)) is None or (midnight := _midnight_of(found[1])) is None:
-        return None
-    return midnight + _time_of_day(found[2], found[3], b"0")
+    found = _ISO_MINUTE.fullmatch(text)
+    return None if found is None else _moment(_midnight_of(found[1]), found[2], found[3], b"00")
 
 
 @lru_cache(maxsize=4096)
@@ -178,19 +174,22 @@ def klog_minute(text: bytes) -> int | None:
 
 
 def _yearless_minute(month: int, day: int, hour: bytes, minute: bytes) -> int | None:
-    clock, stamp = _yearless(month, day, hour, minute, b"0", None)
+    clock, stamp = _yearless(month, day, hour, minute, b"00", None)
     return stamp if clock is Clock.YEARLESS else None
 
 
 def _yearless(month: int, day: int, hour: bytes, minute: bytes, second: bytes, fraction: bytes | None) -> Stamp:
     """Packed as (month * 32 + day) days; 2000 was a leap year, so 29 February passes."""
-    if _midnight(2000, month, day) is None:
-        return NO_STAMP
-    return Clock.YEARLESS, (month * 32 + day) * DAY + _time_of_day(hour, minute, second) + _fraction(fraction)
+    midnight = None if _midnight(2000, month, day) is None else (month * 32 + day) * DAY
+    moment = _moment(midnight, hour, minute, second)
+    return NO_STAMP if moment is None else (Clock.YEARLESS, moment + _fraction(fraction))
 
 
-def _time_of_day(hour: bytes, minute: bytes, second: bytes) -> int:
-    return (int(hour) * 3600 + int(minute) * 60 + int(second)) * SECOND
+def _moment(midnight: int | None, hour: bytes, minute: bytes, second: bytes) -> int | None:
+    """None when there is no such day, or no such time on it."""
+    if midnight is None or hour > b"23" or minute > b"59" or second not in _SECONDS:
+        return None
+    return midnight + (int(hour) * 3600 + int(minute) * 60) * SECOND + _SECONDS[second]
 
 
 def _fraction(digits: bytes | None) -> int:

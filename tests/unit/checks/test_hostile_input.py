@@ -1,6 +1,8 @@
 """Whatever a bundle holds, a computation ends without an error and shows only lines that exist."""
 
+import re
 import time
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,33 @@ def test_every_truncation_of_a_firing_sample_is_survived(check: Check) -> None:
             for end in range(0, len(text), 7):
                 cut = {**content, path: text[:end]}
                 _must_hold(check, [Document(*item) for item in cut.items()])
+
+
+@each_check
+def test_no_number_is_too_large_too_small_or_too_strange(check: Check) -> None:
+    for sample in check.samples.fires:
+        for number in (
+            b"9" * 20,
+            b"9" * 5000,
+            b"0",
+            b"-1",
+            b"",
+            b"1e99",
+            b"1e999",
+            b"nan",
+            b".",
+            b"18446744073709551616",
+        ):
+            for every in (1, 2, 3):
+                _must_hold(
+                    check, [Document(path, _renumbered(text, number, every)) for path, text in sample.files.items()]
+                )
+
+
+def _renumbered(text: str, number: bytes, every: int) -> bytes:
+    """Each number, each second or each third of them is another."""
+    turns = count()
+    return re.sub(rb"[0-9]+", lambda found: number if next(turns) % every == 0 else found[0], text.encode())
 
 
 @each_check

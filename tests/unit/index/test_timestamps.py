@@ -1,6 +1,8 @@
 """What a line says about its time, in every format that bundles hold."""
 
-from datetime import UTC, datetime
+import random
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.index.clock import UNKNOWN, BundleClock, read_clock, time_of
+from affidavit.index.clock import UNKNOWN, BundleClock, read_clock, time_of, times_of
 from affidavit.index.timestamps import NO_STAMP, Clock, stamp_of
 
 COLLECTED = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
@@ -58,6 +60,14 @@ def time_on(line: bytes, clock: BundleClock | None = None) -> str | None:
         (b"[ERROR] plugin/errors: x", None),
         (b"Jan 32 10:25:03 h x: y", None),
         (b"E1301 10:25:03.123456 x", None),
+        (b"Dec 31 43:11:46 h x: y", None),
+        (b"Dec 31 23:60:46 h x: y", None),
+        (b"2026-01-15T24:00:00Z x", None),
+        (b"2026-01-15T23:59:60.123456789Z stderr F x", "2026-01-16T00:00:00.123456Z"),
+        (b"2026-01-15T23:59:61.123456789Z stderr F x", None),
+        (b"[Thu Jan 15 25:00:00 2026] x", None),
+        (b'"1/15/2026 10:77:03 PM","x"', None),
+        (b"Jan 15 10:25:03 h kubelet[34]: E0115 25:25:02.999001   34 x.go:1] x", "2026-01-15T10:25:03Z"),
         (b"", None),
     ],
 )
@@ -176,3 +186,73 @@ def test_a_line_from_the_year_9999_does_not_date_the_bundle(tmp_path: Path) -> N
 def test_unknown_times_stay_unknown_in_bulk() -> None:
     clocks = np.array([Clock.NONE, Clock.ABSOLUTE], dtype=np.int8)
     assert a_clock().resolve(clocks, np.array([5, 6], dtype=np.int64)).tolist() == [UNKNOWN, 6]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"9999-12-31T23:59:59.5-12:00 host x: y",
+        b"0001-01-01T00:00:00+12:00 host x: y",
+    ],
+)
+def test_a_time_beyond_all_years_is_unknown(line: bytes) -> None:
+    assert stamp_of(line)[0] is Clock.ABSOLUTE
+    assert time_on(line) is None
+
+
+@given(st.lists(st.datetimes(timezones=st.just(UTC)) | st.none(), max_size=20))
+def test_many_times_are_told_as_each_alone(moments: list[datetime | None]) -> None:
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    micros = [UNKNOWN if each is None else (each - epoch) // timedelta(microseconds=1) for each in moments]
+    assert times_of(np.array(micros, dtype=np.int64)) == [time_of(each) for each in micros] == moments
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "text"),
+    [
+        ("eks_i-0_9999-12-31_2359-UTC_0.7.9", "x.log", b"Jan 15 10:25:03 h x: y\n"),
+        ("eks_i-0_0001-01-01_0000-UTC_0.7.9", "x.log", b"Jan 15 10:25:03 h x: y\n"),
+        ("bundle", "system/procstat.txt", b"btime 99999999999\n"),
+        ("bundle", "system/journalctl-boots", b" 0 0123456789abcdef0123456789abcdef Mon 2026-13-45 99:99:99 UTC\n"),
+        (
+            "eks_i-0_2026-01-15_1030-UTC_0.7.9",
+            "system/last_reboot.txt",
+            b"reboot   system boot  5.10 Thu Feb 30 10:00\n",
+        ),
+    ],
+)
+def test_an_impossible_time_in_a_bundle_is_no_time(tmp_path: Path, name: str, file: str, text: bytes) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(text)
+    clock = read_clock(name=name, logs={file: path}, modified=None)
+    assert clock.booted_at is None
+    assert (clock.collected_at is None) == ("2026" not in name)
+    clock.resolve(np.array([Clock.YEARLESS], dtype=np.int8), np.array([40 * 86_400_000_000], dtype=np.int64))
+
+
+def test_a_kernel_log_that_begins_in_the_year_one_dates_no_boot(tmp_path: Path) -> None:
+    seconds, human = tmp_path / "seconds", tmp_path / "human"
+    seconds.write_bytes(b"[999999999.000000] x\n")
+    human.write_bytes(b"[Mon Jan  1 00:00:00 0001] x\n")
+    logs = {"kernel/dmesg.current": seconds, "kernel/dmesg.human.current": human}
+    assert read_clock(name="bundle", logs=logs, modified=None).booted_at is None
+
+
+@given(
+    st.sampled_from(
+        [
+            b"Jan 15 10:25:03.123456 h kernel: x",
+            b'Jan 15 10:25:03 h kubelet[34]: E0115 10:25:02.999001   34 x.go:1] "x"',
+            b"2026-01-15T10:25:03.123456789Z stderr F x",
+            b"2026-01-15T10:25:03-05:30 host x: y",
+            b'{"ts":1768472703123.456,"msg":"x"}',
+            b"[Thu Jan 15 10:25:03 2026] x",
+            b"[   12.345678] x",
+            b'"1/15/2026 10:25:03 PM","x"',
+        ]
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_no_digits_are_a_time_that_cannot_be_told(line: bytes, chance: random.Random) -> None:
+    other = re.sub(rb"[0-9]+", lambda found: b"%0*d" % (len(found[0]), chance.randrange(10 ** len(found[0]))), line)
+    time_on(other)

@@ -2,7 +2,7 @@
 
 import re
 
-_DECIMAL = re.compile(r"[+-]?\d{1,20}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?\d{1,20}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
 # Days before the month, in a year without leap day.
 _MONTHS: dict[str, int] = dict(
     zip(
