@@ -17,9 +17,9 @@ from affidavit.ports import Clock, ObjectStore, SystemClock, Table
 
 @dataclass
 class SettableClock:
-    """It starts now: the emulator removes what has expired by its own clock."""
+    """It starts an hour ahead: the emulator removes what has expired by its own clock, and must not be first."""
 
-    time: datetime = field(default_factory=lambda: datetime.now(UTC))
+    time: datetime = field(default_factory=lambda: datetime.now(UTC) + timedelta(hours=1))
 
     def now(self) -> datetime:
         return self.time
