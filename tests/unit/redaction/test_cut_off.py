@@ -74,6 +74,17 @@ def test_ordinary_words_at_a_cut_stay() -> None:
         assert Redactor().redact(f"kubelet: {tail}", Around(is_cut=True)).text == f"kubelet: {tail}"
 
 
+def test_a_long_word_behind_a_colon_is_no_password_that_was_cut() -> None:
+    """The kernel's line on who was killed has no blank between its first colon and the end of the excerpt."""
+    scope = f"/kubepods.slice/kubepods-burstable.slice/cri-containerd-{'a57fa896b208ad37' * 4}.scope"
+    line = (
+        f"[Thu Jan 15 09:42:21 2026] oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg={scope},task_memcg={scope}{scope}"
+    )
+    excerpt = excerpt_of(f"{line}{scope},task=java,pid=39246,uid=0".encode())
+    assert len(excerpt) == EXCERPT_CHARACTERS
+    assert redact_answer({"excerpt": excerpt}, Redactor())[0] == {"excerpt": excerpt}
+
+
 def test_a_message_that_says_what_it_omits_is_a_cut_one() -> None:
     event = {"message": "using key AKIAIOSF", "omitted_characters": 40}
     redacted, tally = redact_answer({"events": [event]}, Redactor())
