@@ -1,5 +1,8 @@
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tests.support.mcp_server import calls_over
 
 from affidavit.entrypoints.mcp.calls import Calls, Outcome
-from affidavit.entrypoints.mcp.catalog import TOOLS
+from affidavit.entrypoints.mcp.catalog import COLLECTION, NODES, TOOLS
 from affidavit.entrypoints.mcp.envelope import canonical_hash
 from affidavit.entrypoints.mcp.failures import bad_arguments
 from affidavit.entrypoints.mcp.schemas import input_schema
@@ -22,6 +25,7 @@ from affidavit.errors import (
     UpstreamFailed,
 )
 from affidavit.redaction.redact import Redactor
+from affidavit.telemetry import ToolCall, tool_call
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
 raised: list[Exception] = []
@@ -186,6 +190,66 @@ def test_whoever_uses_a_wrong_name_is_told_the_right_ones(calls: Calls) -> None:
     refused = calls.call(TOOL, {"count": 1, "Text": "x", "y" * 500: 1}).content
     assert "Text: there is no such argument" in refused["error"] and "y" * 100 not in refused["error"]
     assert "count, text" in refused["hint"]
+
+
+def spelt_otherwise(name: str) -> str:
+    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+    return snake if snake != name else name.upper()
+
+
+@pytest.mark.parametrize("tool", [*NODES, *COLLECTION], ids=lambda tool: tool.name)
+def test_a_name_that_is_spelt_another_way_is_refused_and_the_right_one_told(tmp_path: Path, tool: Tool) -> None:
+    calls = calls_over(tmp_path, tools=[tool])
+    for name in input_schema(tool, has_debug=False)["properties"]:
+        refused = calls.call(tool, {spelt_otherwise(name): "x"}).content
+        assert refused["statusCode"] == 400
+        assert f"{spelt_otherwise(name)}: there is no such argument; it is called {name}" in refused["error"]
+
+
+@pytest.mark.parametrize("asked", ["yes", "true", 1, None])
+def test_debug_is_true_or_false(calls: Calls, asked: object) -> None:
+    refused = calls.call(TOOL, {"count": 1, "debug": asked}).content
+    assert refused["statusCode"] == 400 and "debug: " in refused["error"]
+
+
+def test_an_answer_that_other_bundles_decide_is_not_called_deterministic(tmp_path: Path) -> None:
+    class Compared(Question):
+        cluster_context: str | None = None
+
+    tool = replace(TOOL, request=Compared)
+    calls = calls_over(tmp_path, tools=[tool], allows_debug=True)
+    alone, compared = (
+        calls.call(tool, {"count": 1, "debug": True, **more}).content for more in ({}, {"cluster_context": "prod"})
+    )
+    assert (alone["_debug"]["deterministic"], compared["_debug"]["deterministic"]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"instanceId": "i-0123456789abcdef0"}, "i-0123456789abcdef0"),
+        ({"logKey": "eks_i-0123456789abcdef0/extracted/x"}, "i-0123456789abcdef0"),
+        ({"lambda_name": "data-processor"}, "data-processor"),
+        ({"instanceId": "hunter2 is my password"}, None),
+        ({"lambda_name": "hunter2 is my password"}, None),
+        ({"instanceId": 7}, None),
+        ({}, None),
+    ],
+)
+def test_a_span_names_whom_the_call_is_about_and_nothing_else_a_caller_says(
+    calls: Calls, monkeypatch: pytest.MonkeyPatch, arguments: dict[str, object], named: str | None
+) -> None:
+    seen: list[str | None] = []
+
+    @contextmanager
+    def noted(tool: str, instance: str | None) -> Iterator[ToolCall]:
+        seen.append(instance)
+        with tool_call(tool, instance) as measured:
+            yield measured
+
+    monkeypatch.setattr("affidavit.entrypoints.mcp.calls.tool_call", noted)
+    calls.call(TOOL, arguments)
+    assert seen == [named]
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)

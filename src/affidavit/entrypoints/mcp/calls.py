@@ -1,5 +1,6 @@
 """One tool call from its arguments to what leaves: check, ask, redact, count. Every transport comes through here."""
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,13 +14,18 @@ from affidavit.entrypoints.mcp.schemas import DEBUG, arguments_of
 from affidavit.entrypoints.mcp.services import Services
 from affidavit.entrypoints.mcp.tool import Tool, Toolset
 from affidavit.entrypoints.mcp.truncation import truncation_of
+from affidavit.errors import InputRefused
 from affidavit.nodes.answers.wire import Answer
+from affidavit.nodes.keys import instance_in
 from affidavit.ports import JsonValue
 from affidavit.redaction.answer import NOTHING, redact_answer
 from affidavit.redaction.redact import Redactor
 from affidavit.telemetry import ToolCall, tool_call
+from affidavit.workloads.records import FUNCTION
 
 COLLECT_SCOPE = "affidavit:collect"
+# The prefix of a log key, with room to spare.
+_LONGEST_NAMED = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,20 +63,21 @@ class Calls:
         self, tool: Tool, arguments: Mapping[str, Any], *, wants_debug: bool, may_act: bool, measured: ToolCall
     ) -> Outcome:
         started = time.perf_counter()
-        given = {name: value for name, value in arguments.items() if not (self.allows_debug and name == DEBUG)}
+        given = dict(arguments)
+        wants_debug |= self.allows_debug and _flag(given.pop(DEBUG, False), tool)
         request = _request(tool, given)
         if not may_act and _acts(tool, request):
             measured.failed()
             return Outcome(content=_out_of_scope(tool), is_error=True)
         answer = self._redacted(self.services.answer(tool, request), tool)
         measured.answered(answer)
-        if self.allows_debug and (wants_debug or arguments.get(DEBUG) is True):
+        if self.allows_debug and wants_debug:
             answer["_debug"] = envelope(
                 tool.name,
                 question=arguments_of(request),
                 answer=answer,
                 seconds=time.perf_counter() - started,
-                is_deterministic=tool.is_deterministic,
+                is_deterministic=tool.is_deterministic and not _asks_for_baselines(request),
             )
         return Outcome(content=answer, is_error=False)
 
@@ -97,9 +104,23 @@ def wire(answer: BaseModel) -> dict[str, Any]:
 
 def _request(tool: Tool, given: Mapping[str, Any]) -> BaseModel:
     try:
-        return tool.request.model_validate(given)
+        # By the names of the schema alone: a call that works here works behind a gateway that checks it too.
+        return tool.request.model_validate(given, by_alias=True, by_name=False)
     except ValidationError as error:
         raise bad_arguments(error, tool) from error
+
+
+def _flag(value: object, tool: Tool) -> bool:
+    if not isinstance(value, bool):
+        raise InputRefused(
+            f"{tool.name} cannot use these arguments: {DEBUG}: it should be true or false", hint=f"leave {DEBUG} out"
+        )
+    return value
+
+
+def _asks_for_baselines(request: BaseModel) -> bool:
+    """What other bundles of the cluster show is no part of this evidence, and changes with each of them."""
+    return getattr(request, "cluster_context", None) is not None
 
 
 def _acts(tool: Tool, request: BaseModel) -> bool:
@@ -112,5 +133,9 @@ def _out_of_scope(tool: Tool) -> dict[str, JsonValue]:
 
 
 def _instance(arguments: Mapping[str, Any]) -> str | None:
-    found = arguments.get("instanceId") or arguments.get("lambda_name")
-    return found if isinstance(found, str) else None
+    """Whom a call is about, for its span: what a caller says is not believed to be a name before it looks like one."""
+    named = arguments.get("instanceId") or arguments.get("logKey")
+    if isinstance(named, str):
+        return instance_in(named[:_LONGEST_NAMED])
+    function = arguments.get("lambda_name")
+    return function if isinstance(function, str) and re.fullmatch(FUNCTION, function) else None

@@ -2,6 +2,7 @@
 
 import logging
 import uuid
+from collections.abc import Sequence
 from typing import Final
 
 from pydantic import ValidationError
@@ -48,18 +49,25 @@ def _status_of(error: AffidavitError) -> int:
 def bad_arguments(error: ValidationError, tool: Tool) -> InputRefused:
     """Of the arguments alone: a record of ours that does not validate later on is no fault of the caller's."""
     troubles = error.errors(include_url=False, include_context=False, include_input=False)
-    said = [_said(trouble) for trouble in troubles]
+    known = [field.serialization_alias or name for name, field in tool.request.model_fields.items()]
+    said = [_said(trouble, known) for trouble in troubles]
     more = f"; and {len(said) - _SHOWN_TROUBLES} more" if len(said) > _SHOWN_TROUBLES else ""
-    names = ", ".join(field.serialization_alias or name for name, field in tool.request.model_fields.items())
+    names = ", ".join(known)
     return InputRefused(
         f"{tool.name} cannot use these arguments: {'; '.join(said[:_SHOWN_TROUBLES])}{more}",
         hint=f"correct the named fields; {tool.name} takes {names}, and its input schema says what each may be",
     )
 
 
-def _said(trouble: ErrorDetails) -> str:
+def _said(trouble: ErrorDetails, known: Sequence[str]) -> str:
     name = ".".join(map(str, trouble["loc"]))[:_SHOWN_NAME] or "arguments"
-    return f"{name}: {_PLAINER.get(trouble['type'], trouble['msg'].removeprefix('Value error, '))}"
+    meant = [each for each in known if trouble["type"] == "extra_forbidden" and _letters(each) == _letters(name)]
+    right = f"; it is called {meant[0]}" if meant else ""
+    return f"{name}: {_PLAINER.get(trouble['type'], trouble['msg'].removeprefix('Value error, '))}{right}"
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").replace("-", "").casefold()
 
 
 def _unexpected(error: Exception, tool: str) -> dict[str, JsonValue]:
