@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from affidavit.agent.toolbox import EMPTY, ToolProvider
 from affidavit.agent.tools import SUBMIT
 from affidavit.agent.view import shown
+from affidavit.errors import InputRefused
 from affidavit.incidents.ledger import Ledger
 from affidavit.ports import JsonValue
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS, TOOL_RESPONSE_SCHEMAS, function_name
@@ -66,9 +67,11 @@ async def ask(question: Question, provider: ToolProvider, ledger: Ledger) -> Too
     text = await provider.call_tool(question.tool, question.arguments)
     try:
         answer = _checked(question.tool, text)
+        ledger.record(question.tool, question.arguments, answer)
     except Refused as refusal:
         return failed(question.call_id, question.tool, str(refusal))
-    ledger.record(question.tool, question.arguments, answer)
+    except InputRefused as error:
+        return failed(question.call_id, question.tool, f"the answer cannot be recorded and was thrown away: {error}")
     status = "error" if answer.get("error") else "success"
     return ToolMessage(shown(question.tool, answer), tool_call_id=question.call_id, name=question.tool, status=status)
 
@@ -78,6 +81,8 @@ def _checked(tool: str, text: str) -> Mapping[str, JsonValue]:
         answer: object = json.loads(text.strip() or EMPTY)
     except ValueError as error:
         raise Refused("the answer is not JSON and was thrown away; nothing is known from it") from error
+    except RecursionError as error:
+        raise Refused("the answer is nested too deeply and was thrown away; nothing is known from it") from error
     if not isinstance(answer, dict):
         raise Refused("the answer is not an object and was thrown away; nothing is known from it")
     try:

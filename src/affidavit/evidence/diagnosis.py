@@ -3,6 +3,7 @@
 A chat model writes these, so they are checked when they enter. Whether they are *true* is for `verification` to say.
 """
 
+import json
 from enum import StrEnum
 from typing import Annotated, Self
 
@@ -61,6 +62,18 @@ class EvidencePointer(_Record):
         description="exactly what stands there; of a text, an exact part of at least 8 characters is enough"
     )
     interpretation: Sentence = Field(description="what this value shows, in one sentence")
+
+    @field_validator("value")
+    @classmethod
+    def _can_be_stored(cls, value: JsonValue) -> JsonValue:
+        """Refused here, where it can be sent back: later it would end the whole run."""
+        try:
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("it holds half a character (a lone surrogate): quote a part without it") from error
+        except ValueError as error:
+            raise ValueError("a number must be finite") from error
+        return value
 
 
 class RemediationStep(_Record):

@@ -15,6 +15,11 @@ _REACHES = re.compile(
     r"logs?|between|since|again|only|sole|solely|single|apart|clean|entirely)\b",
     re.I,
 )
+# What happens at some time, so that only something that watched for a while can say it did not.
+_MISHAPS = re.compile(r"throttl|time-?outs?\b|timed out|out of memory|errors?\b|fail|crash|exception|restart", re.I)
+# A status that is itself the opposite of trouble.
+_GOOD = re.compile(r"succe|allowed|active|available|enabled|\bok\b", re.I)
+_WATCHED = frozenset(("events", "window", "is_complete", "coverage", "coverage_report"))
 _FAULTS = re.compile(r"throttl|time.?out|timed out|memory|fail|error|denied|denial|crash|concurren|restart", re.I)
 # Beginnings of words, so that "policies" and "policy" are one.
 _STEM = re.compile(r"[A-Za-z]{5}")
@@ -25,7 +30,7 @@ def unproven_absence(pointer: EvidencePointer, entry: Entry) -> list[str]:
         return []
     return [
         f"it claims that something is absent, but {reason}: name it in gaps instead"
-        for reason in _shortfalls(pointer, entry.answer)
+        for reason in (*_shortfalls(pointer, entry.answer), *_unwatched(pointer, entry.answer))
     ]
 
 
@@ -57,6 +62,19 @@ def _shortfalls(pointer: EvidencePointer, answer: JsonValue) -> list[str]:
     return [*found, *_unscanned(answer), *_unread(pointer, answer.get("not_read"))]
 
 
+def _unwatched(pointer: EvidencePointer, answer: JsonValue) -> list[str]:
+    """Mishaps that are denied over a value which has nothing to do with them, or which counts some."""
+    is_watch = isinstance(answer, Mapping) and not _WATCHED.isdisjoint(answer)
+    if is_watch or _MISHAPS.search(pointer.interpretation) is None:
+        return []
+    if pointer.value is None and "metrics" in pointer.field.casefold():
+        return ["null means that nothing was counted, not that nothing happened"]
+    if isinstance(pointer.value, bool | Mapping | list) or not pointer.value:
+        return []
+    is_good = isinstance(pointer.value, str) and (_GOOD.search(pointer.value) or _SAYS_SO.search(pointer.value))
+    return [] if is_good else ["the value does not show that, and the answer watched no stretch of time"]
+
+
 def _unscanned(answer: Mapping[str, JsonValue]) -> list[str]:
     report = answer.get("coverage_report", answer.get("coverage"))
     if isinstance(report, Mapping) and report.get("files_scanned") != report.get("total_files"):
@@ -79,4 +97,8 @@ def _stems(text: str) -> set[str]:
 
 
 def _is_empty(value: JsonValue) -> bool:
-    return value is None or value == "" or (isinstance(value, Mapping | Sequence) and len(value) == 0)
+    """Nothing, however it is wrapped: spaces, a list of nothing, an object whose every field is nothing."""
+    if isinstance(value, str):
+        return not value.strip()
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, Sequence) else None
+    return value is None or (inner is not None and all(_is_empty(one) for one in inner))

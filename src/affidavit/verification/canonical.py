@@ -14,6 +14,8 @@ def canonical(value: JsonValue) -> str:
         return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
     except ValueError as error:
         raise InputRefused(f"this is not JSON: {error}", hint="a number must be finite") from error
+    except RecursionError as error:
+        raise InputRefused("this is nested too deeply", hint="a few hundred levels can be read") from error
 
 
 def digest(value: JsonValue) -> str:

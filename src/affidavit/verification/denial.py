@@ -6,43 +6,67 @@ can always stand in `gaps` instead; a denial that is not noticed would be a gues
 """
 
 import re
+import unicodedata
 
 _TROUBLE = (
     r"(?:error|fail|fault|throttl|time-?out|timed|denial|denied|block|crash|exception|problem|issue|trouble|shortage|"
     r"out.of.memory|oom|kill|refus|reject|retr[iy]|deploy|chang|event|line|entr[iy]|sign|trace|evidence|indication|"
     r"hint|record|symptom|restart|drop|outage|spike|mention|warning)"
 )
+# Of these no setting speaks: they happen to runs.
+_MISHAP = r"(?:throttl|time-?out|timed out|crash|out of memory|oom|error|fail|fault)"
 _HAPPENED = (
     r"(?:throttl|fail|time|denied|block|crash|happen|occur|appear|show|see|log|contain|exceed|r[ua]n out|restart|chang|"
-    r"mention|report|record|present|affect|involv|take place|hit|suffer|found|visible|kill|broken|wrong|missing|"
-    r"at fault|to blame|responsible|the (?:cause|problem|reason)|due to|caused)"
+    r"mention|report|record|present|affect|involv|take place|hit|suffer|found|visible|kill|broken|wrong|missing|figure|"
+    r"at fault|to blame|responsible|an? (?:issue|problem|factor)|the (?:cause|problem|reason)|due to|caused)"
 )
 _RUNS = r"(?:runs?|invocations?|requests?|calls?|attempts?|executions?|events?)"
 _GOES_WELL = r"(?:succe|finish|complet|pass|work|went|ended|ok\b|well\b|fine\b)"
 _FEW = r"(?:\W+\w+){0,3}?\W+"
+_NOTHING = r"(?:0|zero|nil|none|negative|nought|gone|over|missing)"
 _DENIALS = (
-    r"^\W*(?:no|nothing|never|zero)\b",
+    r"^\W*(?:no|not|nothing|never|zero|nought)\b",
     r"\bnone\b|\bthere (?:is|are|was|were) (?:no|nothing)\b",
-    r"\b(?:no|zero|0|without|free (?:of|from)|devoid of|absence of|lack(?:s|ed|ing)?|neither|nor|hardly any|"
-    rf"not (?:a single|one|any)|nil)\b{_FEW}{_TROUBLE}",
-    rf"\b(?:is|are|was|were|been|did|does|do|has|have|had)(?: not|n['’]t)\b{_FEW}{_HAPPENED}",
+    r"\b(?:no|zero|0|without|free[- ](?:of|from)|devoid of|absence of|lack(?:s|ed|ing)?|neither|nor|"
+    rf"(?:hardly|barely|scarcely|few,? if) any|not (?:a single|one|any)|nil)\b{_FEW}{_TROUBLE}",
+    rf"\bnot (?:a |an |been )?{_MISHAP}|\b(?:non|un)-?(?:throttl|fail|block|affect|harm|interrupt|disturb)|"
+    rf"\b{_MISHAP}\w*-?(?:free|less)\b|\bnon-?existent\b|\bhas yet to\b|\bhave yet to\b",
+    rf"\b(?:is|are|was|were|been|did|does|do|has|have|had|wo|will|would)(?: not|n['’]t)\b{_FEW}{_HAPPENED}",
     rf"\b(?:cannot|can['’]t|can not) be{_FEW}(?:cause|reason|problem|seen|found)",
+    rf"(?: not|n['’]t) (?:find|see|observe|detect|notice|spot)\b{_FEW}{_TROUBLE}",
     rf"\bnever\b{_FEW}{_HAPPENED}",
-    r"\brul(?:e|es|ed|ing)\b(?:\W+\w+){0,3}?\W+out\b|\bexclud(?:e|es|ed|ing)\b",
+    r"\brul(?:e|es|ed|ing)\b(?:\W+\w+){0,3}?\W+out\b|\bexclud(?:e|es|ed|ing)\b|\bout of the question\b|\bunlikely\b",
+    r"\bcan be (?:dismissed|discounted|discarded|disregarded|set aside)\b|\bplay(?:s|ed) no (?:part|role)\b",
     r"\b(?:absent|nowhere|nobody|unaffected|untouched|uneventful|healthy|clean|quiet|silent|spotless|intact|innocent|"
-    r"flawless(?:ly)?|smoothly)\b",
+    r"flawless(?:ly)?|smoothly|freely|stable|nominal|routine|recovered)\b",
     r"\bfail(?:s|ed)? to (?:appear|show|occur|happen)|\bmissing from the (?:log|window|answer|event)",
     rf"\b(?:all|every|each)\b(?:\W+\w+){{0,3}}?\W+{_RUNS}\b(?:\W+\w+){{0,3}}?\W+{_GOES_WELL}",
     r"\bthe only\b|\bonly (?:one|once|this|these|that|succe\w+)\b|\b(?:apart|aside) from th|\bnothing but\b",
-    rf"{_TROUBLE}\w*(?:\W+\w+){{0,3}}?\W+(?:is|are|was|were|at|remain(?:s|ed)?|stay(?:s|ed)?|equals?)\W+"
-    r"(?:at )?(?:0|zero|nil|gone|over|missing)\b",
+    r"\bnothing (?:about|of|on|else|wrong|unusual|to see)\b|\b(?:just|merely) (?:start|info|the usual|normal)\b",
+    rf"{_TROUBLE}\w*(?:\W+\w+){{0,3}}?\W+(?:is|are|was|were|at|remain(?:s|ed)?|stay(?:s|ed)?|equals?|reads?)\W+"
+    rf"(?:at )?{_NOTHING}\b|{_TROUBLE}\w*(?: count\w*| total\w*)?\s*[:=]\s*(?:0|zero|nil|negative)\b",
+    rf"{_TROUBLE}\w*(?: has| have)? (?:stopped|ceased|subsided|vanished|disappeared|ended|went away|stays? away)\b",
+    r"\b(?:been|is|was|are|were) resolved\b|\bresolved (?:it|them)sel(?:f|ves)\b",
+    r"\b(?:well|far|safely) (?:below|under|within)\b|\b(?:has|have) (?:all|every)\b(?:\W+\w+){0,3}?\W+needs?\b",
     r"\b(?:works?|working|runs?|running|operat\w+) (?:fine|well|normally|correctly|again|as (?:expected|usual))\b",
-    r"\b(?:is|are|was|were|looks?) (?:fine|ok|okay|in order|normal|good)\b",
+    r"\b(?:is|are|was|were|looks?|did) (?:fine|ok|okay|in order|normal|good|sufficient|adequate|avoided)\b",
+    r"\ball (?:good|green|clear)\b|\bchecks? out\b",
+    # The same in the languages that a chat model is likeliest to fall into.
+    r"\b(?:keine?[nmrs]?|nicht|niemals|ohne|weder|aucune?|jamais|sans|ning[uú]na?|nunca|jam[aá]s|sin|nessuna?|senza|"
+    r"nenhuma?|sem|geen|niet|zonder|ingen|inga|utan|brak|bez)\b",
 )
 _DENIAL = re.compile("|".join(_DENIALS), re.IGNORECASE)
 
 
 def denies(sentence: str) -> bool:
     # Invisible characters and line breaks would part words that belong together.
-    visible = "".join(char for char in sentence if char.isprintable() or char.isspace())
-    return _DENIAL.search(" ".join(visible.split())) is not None
+    plain = unicodedata.normalize("NFKC", sentence)
+    visible = "".join(char for char in plain if char.isprintable() or char.isspace())
+    return not _is_readable(visible) or _DENIAL.search(" ".join(visible.split())) is not None
+
+
+def _is_readable(sentence: str) -> bool:
+    """Other scripts are not: neither their words, nor a Latin word with one of their letters in it."""
+    return all(
+        char.isascii() or not char.isalpha() or unicodedata.name(char, "").startswith("LATIN") for char in sentence
+    )

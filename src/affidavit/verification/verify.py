@@ -1,6 +1,6 @@
 """The verdict on a diagnosis: every pointer re-read from the recorded answers, every quoted log line from its bytes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from affidavit.evidence.citation import ByteSource
@@ -84,18 +84,30 @@ def _problems(pointer: EvidencePointer, entry: Entry, source: ByteSource | None)
         return [located.reason]
     if not shows(located.value, pointer.value):
         return [_mismatch(pointer, located)]
-    return [*unproven_absence(pointer, entry), *unread_quotes(located, source)]
+    return [*_of_a_failure(located), *unproven_absence(pointer, entry), *unread_quotes(located, source)]
+
+
+def _of_a_failure(located: Located) -> list[str]:
+    """An error of the tool says what nobody could see. "Access denied" there is about the tool, not the function."""
+    answer, *inside = located.path
+    if not isinstance(answer, Mapping) or not answer.get("error"):
+        return []
+    if inside and inside[0] not in (answer["error"], answer.get("hint")):
+        return []
+    return ["it cites an error of the tool itself, which shows nothing of what was asked: name it in gaps instead"]
 
 
 def shows(there: JsonValue, claimed: JsonValue) -> bool:
     """The same JSON value, or an exact part of a text that is long enough to mean something."""
     if isinstance(there, str) and isinstance(claimed, str):
-        return claimed == there or (len(claimed) >= SHORTEST_QUOTE and claimed in there)
+        return claimed == there or (len(claimed) >= SHORTEST_QUOTE and claimed in there and not claimed.isspace())
     return canonical(there) == canonical(claimed)
 
 
 def _mismatch(pointer: EvidencePointer, located: Located) -> str:
     there, claimed = located.value, pointer.value
+    if isinstance(there, str) and isinstance(claimed, str) and claimed.isspace() and claimed in there:
+        return "the quote holds nothing but spaces: quote words"
     if isinstance(there, str) and isinstance(claimed, str) and claimed in there:
         return f"the quote {claimed!r} is too short: quote at least {SHORTEST_QUOTE} characters"
     return f"{pointer.field or 'the whole answer'} is {_brief(there)}, not {_brief(claimed)}"

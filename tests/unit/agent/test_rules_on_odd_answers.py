@@ -62,3 +62,16 @@ def test_rules_survive_answers_that_are_odd_inside(scenario) -> None:
             ledger.record(tool, {"lambda_name": scenario.function}, odd)
         diagnosis = best_so_far(ledger.entries)
         assert diagnosis is None or verify(diagnosis, ledger.entries).holds
+
+
+@pytest.mark.parametrize("scenario", load_workload_scenarios(), ids=lambda one: one.scenario_id)
+def test_half_a_character_in_the_log_hides_no_fault(scenario) -> None:
+    workloads = scenario.workloads()
+    clean, odd = Ledger(), Ledger()
+    for tool in TOOL_ARG_SCHEMAS:
+        answer = workloads.answer(tool, {"lambda_name": scenario.function})
+        clean.record(tool, {}, answer)
+        events = [{**event, "message": f"{event['message']} \ud800"} for event in answer.get("events", ())]
+        odd.record(tool, {}, {**answer, "events": events} if events else answer)
+    expected, found = best_so_far(clean.entries), best_so_far(odd.entries)
+    assert (None if found is None else found.fault_types) == (None if expected is None else expected.fault_types)

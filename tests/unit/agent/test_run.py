@@ -264,6 +264,25 @@ def test_a_submission_that_does_not_hold_comes_back_with_exactly_what_failed(ser
     assert "evidence[1]:" not in seen[1]
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), "half a character \ud800"])
+def test_a_value_that_no_store_can_keep_is_sent_back_and_ends_nothing(serve, chat, value: JsonValue) -> None:
+    seen: list[str] = []
+
+    def script(request):
+        honest = good(request)
+        if honest.calls[0][0] != "submit_diagnosis":
+            return honest
+        seen.append(str(request.messages[-1]))
+        claimed = dict(honest.calls[0][1])
+        if len(seen) == 1:
+            claimed["evidence"] = [{**claimed["evidence"][0], "value": value}, *claimed["evidence"][1:]]
+        return Says(calls=[("submit_diagnosis", claimed)])
+
+    serve(script)
+    assert investigate(chat(), scenario()).outcome is Outcome.DIAGNOSED
+    assert "evidence.0.value" in seen[1]
+
+
 def test_after_two_corrections_a_third_failing_submission_ends_the_run(serve, chat) -> None:
     def script(request):
         return Says(calls=[("submit_diagnosis", {"root_cause": "x"})])
@@ -344,12 +363,27 @@ def test_another_function_than_the_incidents_is_refused(serve, chat) -> None:
     assert {str(arguments["lambda_name"]) for _, arguments in tools.calls} == {"data-processor"}
 
 
-@pytest.mark.parametrize("answer", ["", "no json", "[]", '{"role_name": 3}', '{"something": "else"}'])
+IAM = '{"role_name": "r", "attached_policies": [], "inline_policies": {"p": {"Statement": %s}}}'
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "no json",
+        "[]",
+        '{"role_name": 3}',
+        '{"something": "else"}',
+        IAM % "NaN",
+        IAM % f"{'[' * 200}1e999{']' * 200}",
+        IAM % f"{'[' * 3000}{']' * 3000}",
+    ],
+)
 def test_an_answer_of_the_wrong_shape_is_thrown_away_and_said_so(serve, chat, answer: str) -> None:
     simulator = serve(good)
     ledger = Ledger()
     tools = CountingTools(scenario(), {"get_iam_state": answer})
-    investigate(chat(), scenario(), tools=tools, ledger=ledger)
+    assert investigate(chat(), scenario(), tools=tools, ledger=ledger).error is None
     recorded = [entry.answer for entry in ledger.entries if entry.tool == "get_iam_state"]
     assert recorded in ([], [{"error": "Tool returned empty response"}])
     assert "error" in str(simulator.requests[-1].messages)

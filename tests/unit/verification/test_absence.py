@@ -1,9 +1,11 @@
 """What is said not to be there, in many words: it holds only of an answer that looked everywhere."""
 
 import pytest
+from tests.support.diagnoses import a_pointer
 
 from affidavit.evaluation.absences import ABSENCES
 from affidavit.evidence.diagnosis import EvidencePointer
+from affidavit.ports import JsonValue
 from affidavit.verification.entry import make_entry
 from affidavit.verification.verify import verify_pointer
 
@@ -44,3 +46,45 @@ def test_what_the_quote_says_itself_may_be_said_of_it(words: str) -> None:
 @pytest.mark.parametrize("words", ["A run began.", "The function was invoked and its run is logged here."])
 def test_what_is_there_may_be_said_of_a_log_that_was_cut(words: str) -> None:
     assert holds(words)
+
+
+def config_holds(field: str, value: JsonValue, interpretation: str) -> bool:
+    metrics: JsonValue = {"throttles": 12, "errors": 0, "invocations": None}
+    answer: JsonValue = {
+        "State": "Active",
+        "LastUpdateStatus": "Successful",
+        "Timeout": 3,
+        "Layers": [],
+        "Metrics": metrics,
+    }
+    entry = make_entry("E-001", "get_lambda_config", {}, answer)
+    pointer = a_pointer("get_lambda_config", field, value, interpretation)
+    return verify_pointer(0, pointer, [entry], None).holds
+
+
+def test_a_count_of_nought_shows_that_nothing_happened_and_no_other_number_does() -> None:
+    assert config_holds("/Metrics/errors", 0, "No run failed: there are no errors.")
+    assert not config_holds("/Metrics/throttles", 12, "There were no throttles.")
+    assert config_holds("/Metrics/throttles", 12, "Calls were throttled.")
+
+
+def test_a_count_that_nobody_made_shows_nothing() -> None:
+    assert not config_holds("/Metrics/invocations", None, "No invocation failed.")
+
+
+@pytest.mark.parametrize(("field", "value"), [("/Timeout", 3), ("/Metrics/throttles", 12)])
+def test_a_setting_cannot_show_that_nothing_happened(field: str, value: JsonValue) -> None:
+    assert not config_holds(field, value, "The function did not time out, and nothing crashed.")
+    assert config_holds(field, value, "This is how it stands.")
+
+
+def test_a_good_status_may_be_told_as_the_absence_of_a_bad_one() -> None:
+    assert config_holds("/LastUpdateStatus", "Successful", "The last update did not fail.")
+
+
+@pytest.mark.parametrize("value", [[{}], [[], ""], [{"message": "  "}], [None]])
+def test_nothing_in_wrapping_is_nothing(value: JsonValue) -> None:
+    for is_complete in (True, False):
+        entry = make_entry("E-001", "get_recent_logs", {}, {"events": value, "is_complete": is_complete})
+        pointer = a_pointer("get_recent_logs", "/events", value, "the events")
+        assert verify_pointer(0, pointer, [entry], None).holds is is_complete

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
+from pydantic import ValidationError
+
 from affidavit.agent.rules.runs import History, Sign, history
 from affidavit.evidence.diagnosis import EvidencePointer
 from affidavit.verification.entry import Entry
@@ -48,12 +50,15 @@ class Facts:
         return history(cast("Sequence[Mapping[str, Any]]", self.logs.get("events") or ()))
 
     def point(self, tool: str, *parts: str | int, shows: str) -> EvidencePointer | None:
-        """A pointer to what stands there; None when nothing does."""
+        """A pointer to what stands there; None when nothing does, or nothing that can be quoted."""
         place = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in parts)
         located = locate(place, cast("Any", self.answers.get(tool)))
         if not isinstance(located, Located):
             return None
-        return EvidencePointer(tool=tool, field=place, value=cast("Any", located.value), interpretation=shows)
+        try:
+            return EvidencePointer(tool=tool, field=place, value=cast("Any", located.value), interpretation=shows)
+        except ValidationError:
+            return None
 
     def quote(self, sign: Sign, *, shows: str) -> EvidencePointer:
         return EvidencePointer(tool=LOGS, field=f"/events/{sign.event}/message", value=sign.quote, interpretation=shows)

@@ -17,6 +17,8 @@ _CHATTER = re.compile(r"^\[?(INFO|DEBUG|TRACE)\]?\b|\t(INFO|DEBUG|TRACE)\t|\"lev
 _BOUNDARY = re.compile(r"^(START|END|REPORT) RequestId: (\S+)")
 _MEMORY = re.compile(r"Memory Size: (\d+) MB\s+Max Memory Used: (\d+) MB")
 _STATUS = re.compile(r"\bStatus: (\w+)")
+# Half a character: no pattern engine reads it, and no store keeps it.
+_LONE = re.compile("[\ud800-\udfff]")
 LEAST_RUNS_AFTER = 5
 
 
@@ -126,8 +128,9 @@ def _run(events: Sequence[Mapping[str, Any]], places: Sequence[int]) -> Run:
 def _signs(event: int, message: str) -> Iterator[Sign]:
     if _CHATTER.search(message[:300]):
         return
+    readable = _LONE.sub("\ufffd", message)
     for kind, pattern in patterns().items():
-        match = pattern.search(message)
+        match = pattern.search(readable)
         if match is not None:
             groups = match.groupdict()
             yield Sign(
@@ -144,7 +147,8 @@ def _line_around(message: str, place: int) -> str:
     start = message.rfind("\n", 0, place) + 1
     end = message.find("\n", place)
     line = message[start : end if end >= 0 else len(message)].rstrip()
-    return line if len(line) <= 400 else message[place : place + 300].split("\n")[0].rstrip()
+    line = line if len(line) <= 400 else message[place : place + 300].split("\n")[0].rstrip()
+    return max(_LONE.split(line), key=len)
 
 
 @cache
