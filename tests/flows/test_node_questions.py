@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 from tests.support.libraries import INSTANCE, OTHER, a_library, shelve
+from tests.support.packs import a_pack, a_rule
 
 from affidavit.errors import AffidavitError, InputRefused, NotFound
 from affidavit.evidence.severity import Severity
@@ -22,6 +23,7 @@ from affidavit.nodes.answers.summarize import SummarizeRequest
 from affidavit.nodes.answers.triage import QuickTriageRequest
 from affidavit.nodes.answers.validate import ValidateRequest
 from affidavit.nodes.answers.verify_report import Claim, ClaimVerdict, VerifyReportRequest
+from affidavit.nodes.baselines import uncounted
 from affidavit.nodes.library import Library
 from affidavit.nodes.questions.artifact import artifact
 from affidavit.nodes.questions.correlate import correlate
@@ -122,6 +124,27 @@ def test_a_pattern_of_many_bundles_is_marked_and_a_critical_one_is_never_normal(
     assert "not normal" in (marked["It is dead"].baseline_note or "")
     assert marked["It is odd"].is_baseline is None
     assert all(f.is_baseline is None for f in errors(library, ErrorsRequest(instance_id=INSTANCE)).findings)
+
+
+def test_a_cluster_that_nobody_counted_is_told_where_nothing_is_marked(library: Library) -> None:
+    known = errors(library, ErrorsRequest(instance_id=INSTANCE, cluster_context="prod"))
+    misspelt = errors(library, ErrorsRequest(instance_id=INSTANCE, cluster_context="pord"))
+    assert misspelt.gaps == [*uncounted("pord", {}), *known.gaps] and "'pord'" in misspelt.gaps[0]
+    ids = ["F-001"]
+    said = [
+        summarize(library, SummarizeRequest(instance_id=INSTANCE, finding_ids=ids, cluster_context=name)).caveat
+        for name in ("prod", "pord")
+    ]
+    assert "'pord'" in said[1] and said[1].startswith(said[0])
+
+
+@pytest.mark.parametrize("field", ["index_id", "search_id", "clusterContext"])
+def test_an_empty_name_is_refused_and_never_any_other(library: Library, field: str) -> None:
+    """Taken for none at all, an empty search_id would find the lines of another search under the same number."""
+    for request in (ErrorsRequest, SummarizeRequest, VerifyReportRequest, SearchRequest, CorrelateRequest):
+        if field in {(f.serialization_alias or name) for name, f in request.model_fields.items()}:
+            with pytest.raises(ValidationError, match=field):
+                request.model_validate({"instanceId": INSTANCE, field: ""})
 
 
 def test_a_node_without_a_bundle_is_not_found(library: Library) -> None:
@@ -329,6 +352,14 @@ def test_files_are_listed_with_their_keys_and_a_link_leads_to_one(library: Libra
         ArtifactRequest(log_key="x", expiration_minutes=16)
 
 
+@pytest.mark.parametrize("kept", ["metadata/home.json", "metadata/indexes/x.json", "searches/x.json"])
+def test_no_link_leads_to_what_is_kept_beside_the_bundles(library: Library, kept: str) -> None:
+    key = f"eks_{INSTANCE}/{kept}"
+    library.objects.put(key, b"{}", purpose="test")
+    with pytest.raises(InputRefused, match="no file of a bundle"):
+        artifact(library, ArtifactRequest(log_key=key))
+
+
 def test_a_file_that_could_not_be_scanned_is_not_called_scanned_however_many_there_are(tmp_path: Path) -> None:
     """The index lists twenty of what it skipped: a log that is not text is the twenty-first."""
     library = a_library(tmp_path)
@@ -379,6 +410,48 @@ def test_triage_is_bounded_and_says_what_is_damaged(library: Library) -> None:
     assert any("validate" in step for step in answer.next_steps)
 
 
+def test_triage_counts_every_damaged_file_however_few_are_listed(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("affidavit.nodes.questions.validate.LISTED", 1)
+    for number in range(5):
+        tamper(library, f"var_log/{number}.log", b"" if number < 3 else None)
+    checked = validate(library, ValidateRequest(instance_id=INSTANCE))
+    assert (len(checked.corrupted_files), checked.corrupted_total) == (1, 3)
+    assert (len(checked.missing_files), checked.missing_total) == (1, 2)
+    assert checked.truncation_info is not None and checked.truncation_info.original_count == 5
+    bundle = quick_triage(library, QuickTriageRequest(instance_id=INSTANCE)).bundle
+    assert (bundle.corrupted_total, bundle.missing_total) == (3, 2)
+
+
+SIGNALS = (
+    *("network.ip-exhaustion", "network.cni", "workload.sandbox", "node.runtime", "node.ready", "kernel.hang"),
+    *("service.failure", "workload.probe", "workload.stop"),
+)
+
+
+def test_triage_that_leaves_out_a_chain_or_a_gap_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = [a_rule(f"test.r{n}", f"TROUBLE{n}", signal=signal) for n, signal in enumerate(SIGNALS)]
+    library = a_library(tmp_path, knowledge=Knowledge(pack=a_pack(*rules), checks=()))
+    lines = [b"Jan 15 10:00:%02d ip kubelet[1]: TROUBLE%d\n" % (n, n) for n in range(len(SIGNALS))]
+    shelve(library, tmp_path / "in", {LOG: b"".join(lines)})
+    asked = QuickTriageRequest(instance_id=INSTANCE)
+    answer = quick_triage(library, asked)
+    chains = correlate(library, CorrelateRequest(instance_id=INSTANCE)).potential_root_cause_chains
+    assert len(answer.top_findings) == len(SIGNALS) < len(chains) + len(SIGNALS) and len(chains) > 5
+    assert answer.potential_root_cause_chains == chains[:5]
+    assert answer.truncated and answer.truncation_info is not None
+    assert (answer.truncation_info.original_count, answer.truncation_info.returned_count) == (len(chains), 5)
+    assert "correlate" in answer.truncation_info.next_step
+
+    monkeypatch.setattr("affidavit.nodes.questions.quick_triage.TOP_CHAINS", len(chains))
+    assert not quick_triage(library, asked).truncated
+    tamper(library, LOG, b"")
+    monkeypatch.setattr("affidavit.nodes.questions.quick_triage.GAPS", 0)
+    shortened = quick_triage(library, asked)
+    assert shortened.truncated and shortened.confidence.gaps[0].startswith("and 1 more gaps")
+
+
 def test_nodes_are_compared_by_what_they_show(library: Library, tmp_path: Path) -> None:
     shelve(library, tmp_path / "other", {LOG: b"KAPUT\n", "var_log/x.log": b"fine\n"}, instance=OTHER)
     unknown = "i-0bbbbbbbbbbbbbbbb"
@@ -392,6 +465,9 @@ def test_nodes_are_compared_by_what_they_show(library: Library, tmp_path: Path) 
     assert any(unknown in gap for gap in answer.confidence.gaps)
     health = cluster_health(library, ClusterHealthRequest(cluster_name="prod"))
     assert [(node.rank, node.instance_id) for node in health.nodes] == [(1, INSTANCE), (2, OTHER)]
+    assert health.confidence.basis.endswith(f", {sum(node.summary.total for node in health.nodes)} findings")
+    unconfirmed = [gap for gap in health.confidence.gaps if "rests on one source" in gap]
+    assert unconfirmed == [f"{INSTANCE} F-001 (It is dead) is critical and rests on one source"]
     with pytest.raises(NotFound):
         cluster_health(library, ClusterHealthRequest(cluster_name="nowhere"))
 
@@ -432,6 +508,34 @@ def test_checks_pass_with_the_line_that_shows_it_and_fail_by_findings(tmp_path: 
     assert found["mtu"] == (Outcome.WARN, 2)
     assert found["disk-space"][0] is Outcome.FAIL
     assert found["inodes"][0] is Outcome.NOT_AVAILABLE
+
+
+def test_the_state_is_found_wherever_in_its_file_it_stands(tmp_path: Path, knowledge: Knowledge) -> None:
+    routes = (
+        b"10.0.0.0/24 dev ens5\n" * 100_000
+        + b"default via "
+        + b"x" * (2 << 20)
+        + b"\ndefault via 10.0.1.1 dev ens5\r\n"
+    )
+    mtus = b"ens5: flags=4163<UP>  mtu 9001\n" * 50_000 + b"ens6: flags=4163<UP>  mtu 1500"
+    library = a_library(tmp_path, knowledge=knowledge)
+    shelve(library, tmp_path / "in", {"networking/iproute.txt": routes, "networking/ifconfig.txt": mtus})
+    answer = network_diagnostics(library, DiagnosticsRequest(instance_id=INSTANCE))
+    found = {each.check: each for each in answer.checks}
+    assert (found["routes"].status, found["routes"].evidence[0].excerpt) == (Outcome.PASS, routes[-31:-2].decode())
+    assert found["routes"].evidence[0].line_range.start == 100_002
+    assert (found["mtu"].status, found["mtu"].detail) == (Outcome.WARN, "interfaces differ: 1500, 9001")
+    assert len(found["mtu"].evidence) == 5
+
+
+def test_a_file_that_is_lost_is_not_called_absent(tmp_path: Path, knowledge: Knowledge) -> None:
+    library = a_library(tmp_path, knowledge=knowledge)
+    shelve(library, tmp_path / "in", {"networking/iproute.txt": b"default via 10.0.1.1 dev ens5\n"})
+    tamper(library, "networking/iproute.txt", None)
+    answer = network_diagnostics(library, DiagnosticsRequest(instance_id=INSTANCE))
+    details = {each.check: (each.status, each.detail) for each in answer.checks}
+    assert details["routes"] == (Outcome.NOT_AVAILABLE, "networking/iproute.txt cannot be read")
+    assert details["dns"] == (Outcome.NOT_AVAILABLE, "the bundle has none of networking/resolv.conf")
 
 
 def test_every_rule_and_signal_that_diagnostics_name_exists(knowledge: Knowledge) -> None:

@@ -47,6 +47,15 @@ def baselines(state: Table, cluster: str) -> dict[str, Baseline]:
     return {baseline.pattern: baseline for baseline in found}
 
 
+def uncounted(cluster: str | None, known: Mapping[str, Baseline]) -> list[str]:
+    """What a caller has to know who takes findings without a mark for new ones. Empty when there is nothing to say."""
+    if cluster is None or known:
+        return []
+    return [
+        f"no bundle of a cluster {cluster!a} was counted in the last {KEPT.days} days: nothing is marked is_baseline"
+    ]
+
+
 def annotated(findings: Iterable[Finding], known: Mapping[str, Baseline]) -> list[Finding]:
     return [_annotated(finding, known.get(finding.pattern)) for finding in findings]
 

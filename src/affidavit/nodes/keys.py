@@ -14,6 +14,7 @@ MANIFEST = "manifest.json"
 INDEX = "findings_index.json"
 EXTRACTED = "extracted"
 METADATA = "metadata"
+SEARCHES = "searches"
 
 
 def prefix_of(instance_id: str) -> str:
@@ -62,6 +63,11 @@ class BundleKey:
     @property
     def full(self) -> str:
         return f"{prefix_of(self.instance_id)}/{self.rest}"
+
+    @property
+    def is_of_bundle(self) -> bool:
+        """Not what is kept beside the bundles: searches that somebody made, and who owns what."""
+        return self.rest.partition("/")[0] not in (SEARCHES, METADATA) or self.rest == f"{METADATA}/region.txt"
 
 
 def bundle_key(key: str) -> BundleKey:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from affidavit.errors import InputRefused, NotFound
 from affidavit.evidence.finding import Evidence, Finding, Occurrence
 from affidavit.evidence.severity import Severity
-from affidavit.nodes.keys import prefix_of
+from affidavit.nodes.keys import SEARCHES, prefix_of
 from affidavit.nodes.library import Library
 from affidavit.ports import Key, Put
 
@@ -64,7 +64,7 @@ def keep_search(library: Library, search: KeptSearch) -> None:
     expires = int((library.clock.now() + KEPT).timestamp())
     place: dict[str, str] = {"body": body}
     if len(body) > _INLINE:
-        key = f"{prefix_of(search.instance_id)}/searches/{hashlib.sha256(body.encode()).hexdigest()}.json"
+        key = f"{prefix_of(search.instance_id)}/{SEARCHES}/{hashlib.sha256(body.encode()).hexdigest()}.json"
         library.objects.put_new(key, body.encode(), purpose=PURPOSE)
         place = {"object": key}
     key = _key(search.search_id)

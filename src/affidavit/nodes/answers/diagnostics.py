@@ -34,7 +34,7 @@ class DiagnosticCheck(Wire):
     status: Outcome = Field(description="not_available: the bundle does not hold what it takes to tell. It is no pass.")
     detail: str = Field(description="Why this status.")
     finding_ids: list[str] = Field(description="The findings it rests on; cite them.")
-    evidence: list[EvidenceRecord] = Field(description="The lines that show it.")
+    evidence: list[EvidenceRecord] = Field(description="Lines that show it, at most five.")
     files: list[str] = Field(description="The files it was read from.")
 
 
@@ -43,4 +43,7 @@ class DiagnosticsAnswer(Answer):
     checks: list[DiagnosticCheck] = Field(description="One for each thing that was looked at.")
     confidence: ConfidenceRecord = Field(description="How far this can be trusted.")
     caveat: str = Field(description="What this answer cannot tell; repeat it in a report.")
-    coverage_report: CoverageReport = Field(description="The files these checks read.")
+    coverage_report: CoverageReport = Field(
+        description="The files these checks rest on: the index looked for faults in them, and each was read now until "
+        "it showed its state."
+    )

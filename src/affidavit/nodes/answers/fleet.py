@@ -80,7 +80,7 @@ class RankedNode(Wire):
     index_id: str = Field(description="The index it is ranked by.")
     indexed_at: datetime = Field(description="When it was indexed, UTC.")
     summary: SeverityCounts = Field(description="Its findings by severity.")
-    worst: list[str] = Field(description="Its worst findings by id and name.")
+    worst: list[str] = Field(description="Its worst findings by id and name, at most three; errors has all.")
     gaps: int = Field(description="How many things its index could not see.")
 
 

@@ -21,7 +21,11 @@ from affidavit.nodes.answers.wire import (
 
 SearchId = Annotated[
     str | None,
-    Field(max_length=64, description="The search that S- ids belong to. Needed when several searches were made."),
+    Field(
+        min_length=1,
+        max_length=64,
+        description="The search that S- ids belong to. Needed when several searches were made.",
+    ),
 ]
 
 

@@ -55,6 +55,8 @@ class ValidateAnswer(Answer):
     total_expected: int = Field(description="Files of the archive.")
     missing_files: list[str] = Field(description="Files that the archive held and that are not stored, or were never.")
     corrupted_files: list[CorruptedFile] = Field(description="Files that are not what was collected.")
+    missing_total: int = Field(description="How many are missing, listed or not.")
+    corrupted_total: int = Field(description="How many are corrupted, listed or not.")
     total_size_bytes: int = Field(description="Size of the files of the archive together.")
     gaps: list[str] = Field(description="What could not be checked, and why.")
     coverage_report: CoverageReport = Field(description="What was checked.")

@@ -54,6 +54,7 @@ LogKey = Annotated[
 PinnedIndex = Annotated[
     str | None,
     Field(
+        min_length=1,
         max_length=64,
         description="Answer from this very index (the `index_id` of an earlier answer). Finding ids restart in every "
         "index, so give it whenever you pass finding ids on. Without it the newest index of the node is used.",
@@ -65,6 +66,7 @@ FoundIndex = Annotated[
 ClusterContext = Annotated[
     str | None,
     Field(
+        min_length=1,
         max_length=100,
         validation_alias="clusterContext",
         serialization_alias="clusterContext",

@@ -2,12 +2,18 @@
 
 from datetime import timedelta
 
+from affidavit.errors import InputRefused
 from affidavit.nodes.answers.files import ArtifactAnswer, ArtifactRequest
+from affidavit.nodes.keys import bundle_key
 from affidavit.nodes.library import Library
 from affidavit.nodes.log_files import stored_file
 
 
 def artifact(library: Library, request: ArtifactRequest) -> ArtifactAnswer:
+    if not bundle_key(request.log_key).is_of_bundle:
+        raise InputRefused(
+            f"{request.log_key!a} is no file of a bundle", hint="take key of list_bundle_files, or full_key of evidence"
+        )
     stored = stored_file(library, request.log_key)
     lifetime = timedelta(minutes=request.expiration_minutes)
     return ArtifactAnswer(

@@ -1,10 +1,10 @@
 """`network_diagnostics` and `storage_diagnostics`: what the bundle shows of each part, or that it does not show it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import re2
 from pydantic import BaseModel, ConfigDict, TypeAdapter
@@ -30,9 +30,9 @@ CAVEAT = (
     "The state when the bundle was made, as far as the bundle shows it. A pass says that what was read shows no known "
     "fault, not that there is none; not_available is no pass."
 )
-# Command output is small; of a log the beginning is enough to show that there is one.
-_READ = 1 << 20
 _QUOTED = 5
+# A longer line tells no state.
+_LONGEST = 1 << 20
 
 
 class Area(BaseModel):
@@ -100,11 +100,11 @@ class _Desk:
         read = [path for path in self._chosen if area.reads_file(path) and self._opened[path] is not None]
         if worst in (Outcome.FAIL, Outcome.WARN):
             named = "; ".join(f"{finding.finding_id} {finding.pattern}" for finding in found[:_QUOTED])
+            named += f"; and {len(found) - _QUOTED} more" if len(found) > _QUOTED else ""
             return _checked(area, worst, named, found, [finding.evidence for finding in found[:_QUOTED]], read)
         quoted, values = self._shown(area, read)
         if not quoted:
-            why = f"{', '.join(read)} does not show it" if read else f"the bundle has none of {', '.join(area.reads)}"
-            return _checked(area, Outcome.NOT_AVAILABLE, why, found, [], read)
+            return _checked(area, Outcome.NOT_AVAILABLE, self._why_not(area, read), found, [], read)
         if area.agrees and len(values) > 1:
             detail = f"interfaces differ: {', '.join(sorted(values))}"
             return _checked(area, Outcome.WARN, detail, found, quoted, read)
@@ -118,6 +118,12 @@ class _Desk:
             for file in lost
         ]
         return cover(scanned_sizes=sizes, skipped=skipped)
+
+    def _why_not(self, area: Area, read: Sequence[str]) -> str:
+        lost = [path for path in self._chosen if area.reads_file(path) and path not in read]
+        said = [f"{', '.join(read)} does not show it"] if read else []
+        said += [f"{', '.join(lost)} cannot be read"] if lost else []
+        return "; ".join(said) or f"the bundle has none of {', '.join(area.reads)}"
 
     def _open(self, file: ManifestFile) -> Path | None:
         if file.status is not FileStatus.EXTRACTED:
@@ -136,29 +142,39 @@ class _Desk:
             location = self._opened[path]
             if location is None:
                 continue
-            spans, seen = _matching(pattern, location)
+            room = _QUOTED - len(quoted)
+            spans, seen = _matching(pattern, location, room, to_the_end=area.agrees)
             values |= seen
-            spans = spans[: _QUOTED - len(quoted)]
             key, clock = self._chosen[path].key, clock_of(self._shelf.index.clock)
             quoted.extend(evidence_of(path, key, location, spans, clock, self._library.line_indexes))
         return quoted, values
 
 
-def _matching(pattern: Any, location: Path) -> tuple[list[Span], set[str]]:
-    with location.open("rb") as file:
-        data = file.read(_READ)
+def _matching(pattern: Any, location: Path, most: int, *, to_the_end: bool) -> tuple[list[Span], set[str]]:
+    """The first lines that match, and their values; of the whole file where all lines have to agree."""
     spans: list[Span] = []
     values: set[str] = set()
-    at = 0
-    for line in data.split(b"\n"):
-        bare = line.removesuffix(b"\r")
-        found = pattern.search(bare)
-        # The last line of a longer file may be cut off here, and then is no line.
-        if found is not None and at + len(line) < _READ:
-            spans.append((at, at + len(bare)))
-            values.update(group.decode("ascii", "replace") for group in found.groups() if group is not None)
-        at += len(line) + 1
-    return spans, values
+    with location.open("rb") as file:
+        for start, line in _lines(file):
+            if len(spans) >= most and not to_the_end:
+                break
+            bare = line.removesuffix(b"\n").removesuffix(b"\r")
+            if (found := pattern.search(bare)) is not None:
+                spans.append((start, start + len(bare)))
+                values.update(group.decode("ascii", "replace") for group in found.groups() if group is not None)
+    return spans[:most], values
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Lines with where they begin; of a very long one nothing."""
+    start = 0
+    while line := file.readline(_LONGEST):
+        size, piece = len(line), line
+        while not piece.endswith(b"\n") and (piece := file.readline(_LONGEST)):
+            size += len(piece)
+        if size == len(line):
+            yield start, line
+        start += size
 
 
 def _outcome(findings: Sequence[Finding]) -> Outcome:

@@ -1,11 +1,13 @@
 """`errors`: the prepared index, filtered and paged."""
 
+from collections.abc import Mapping, Sequence
+
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import Finding
 from affidavit.nodes.answers.errors import ErrorsAnswer, ErrorsRequest, Pagination, SeverityCounts
 from affidavit.nodes.answers.finding import ConciseFinding, FindingRecord
 from affidavit.nodes.answers.wire import CoverageReport, ResponseFormat, cut, gaps_in_form
-from affidavit.nodes.baselines import annotated, baselines
+from affidavit.nodes.baselines import Baseline, annotated, baselines, uncounted
 from affidavit.nodes.library import Library, Shelf
 from affidavit.nodes.paging import Page, page_of, page_token
 
@@ -15,22 +17,25 @@ def errors(library: Library, request: ErrorsRequest) -> ErrorsAnswer:
     shelf = library.open(request.instance_id, start.index_id or None)
     asked = [finding for finding in shelf.index.findings if request.severity in ("all", finding.severity)]
     shown = asked[start.offset : start.offset + request.page_size]
+    usual = baselines(library.state, request.cluster_context) if request.cluster_context is not None else {}
     told = (
         _concise(shown)
         if request.response_format is ResponseFormat.CONCISE
-        else _detailed(library, request, shelf, shown)
+        else _detailed(request, shelf, shown, usual)
     )
-    return _answer(request, shelf, told, total=len(asked), end=start.offset + len(shown))
+    gaps = [*uncounted(request.cluster_context, usual), *shelf.index.gaps]
+    return _answer(request, shelf, told, gaps, total=len(asked), end=start.offset + len(shown))
 
 
 def _concise(shown: list[Finding]) -> list[ConciseFinding]:
     return [ConciseFinding.of(finding) for finding in shown]
 
 
-def _detailed(library: Library, request: ErrorsRequest, shelf: Shelf, shown: list[Finding]) -> list[FindingRecord]:
+def _detailed(
+    request: ErrorsRequest, shelf: Shelf, shown: list[Finding], usual: Mapping[str, Baseline]
+) -> list[FindingRecord]:
     if request.cluster_context is None:
         return [shelf.record(finding.finding_id) for finding in shown]
-    usual = baselines(library.state, request.cluster_context)
     return [FindingRecord.of(finding) for finding in annotated(shown, usual)]
 
 
@@ -38,6 +43,7 @@ def _answer(
     request: ErrorsRequest,
     shelf: Shelf,
     told: list[FindingRecord] | list[ConciseFinding],
+    gaps: Sequence[str],
     *,
     total: int,
     end: int,
@@ -50,7 +56,7 @@ def _answer(
         findings=[*told],
         summary=SeverityCounts.model_validate(shelf.index.summary),
         suppressed_total=sum(entry.count for entry in shelf.index.suppressed),
-        gaps=gaps_in_form(shelf.index.gaps, request.response_format),
+        gaps=gaps_in_form(gaps, request.response_format),
         coverage_report=CoverageReport.of(shelf.index.coverage).in_form(request.response_format),
         pagination=Pagination(
             page_size=request.page_size, total_findings=total, next_page_token=token, has_more=has_more

@@ -1,6 +1,7 @@
 """`compare_nodes` and `cluster_health`: nodes beside each other, by what their indexes show."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from affidavit.errors import InputRefused, NotFound
 from affidavit.evidence.confidence import Confidence, confidence
@@ -176,7 +177,8 @@ def _trust(shelves: Sequence[Shelf], missing: Sequence[str], gaps: Sequence[str]
         for finding in shelf.index.findings
         if finding.confirmation is not None and not finding.confirmation.confirmed
     ]
-    findings = [finding for shelf in shelves for finding in shelf.index.findings if finding.confirmation is None]
+    # Without what says that one is unconfirmed: it would be told again, without its node.
+    findings = [replace(finding, confirmation=None) for shelf in shelves for finding in shelf.index.findings]
     return confidence(_together(shelves), findings, [*unseen, *gaps, *own, *criticals])
 
 

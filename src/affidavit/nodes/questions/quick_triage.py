@@ -1,5 +1,8 @@
 """`quick_triage`: is the bundle whole, what is worst, what may have caused it, and what to ask next."""
 
+from dataclasses import replace
+
+from affidavit.evidence.confidence import Confidence
 from affidavit.evidence.finding import Finding
 from affidavit.nodes.answers.correlate import ChainRecord
 from affidavit.nodes.answers.errors import SeverityCounts
@@ -20,19 +23,22 @@ def quick_triage(library: Library, request: QuickTriageRequest) -> QuickTriageAn
     shelf = library.open(request.instance_id, request.index_id)
     checked = validate(library, ValidateRequest(instance_id=request.instance_id, index_id=shelf.index.index_id))
     found = correlate(shelf.index)
-    findings = shelf.index.findings
-    info = cut(len(findings), len(findings[:TOP_FINDINGS]), "call errors for all findings")
+    findings, chains = shelf.index.findings, found.potential_root_cause_chains
+    gaps = _gaps(found.confidence, checked)
+    info = (
+        cut(len(findings), TOP_FINDINGS, "call errors for all findings")
+        or cut(len(chains), TOP_CHAINS, "call correlate for all chains")
+        or cut(len(gaps), GAPS, "call errors for all gaps")
+    )
     return QuickTriageAnswer(
         instance_id=request.instance_id,
         index_id=shelf.index.index_id,
         bundle=_state(checked),
         summary=SeverityCounts.model_validate(shelf.index.summary),
         top_findings=[_triaged(finding) for finding in findings[:TOP_FINDINGS]],
-        potential_root_cause_chains=[
-            ChainRecord.model_validate(chain) for chain in found.potential_root_cause_chains[:TOP_CHAINS]
-        ],
+        potential_root_cause_chains=[ChainRecord.model_validate(chain) for chain in chains[:TOP_CHAINS]],
         next_steps=_next_steps(shelf, checked),
-        confidence=_bounded(ConfidenceRecord.of(found.confidence), checked),
+        confidence=ConfidenceRecord.of(replace(found.confidence, gaps=_bounded(gaps))),
         caveat=found.caveat,
         coverage_report=CoverageReport.of(shelf.index.coverage),
         truncated=info is not None,
@@ -41,14 +47,12 @@ def quick_triage(library: Library, request: QuickTriageRequest) -> QuickTriageAn
 
 
 def _state(checked: ValidateAnswer) -> BundleState:
-    lost = checked.truncation_info.original_count if checked.truncation_info is not None else None
-    corrupted = len(checked.corrupted_files)
     return BundleState(
         complete=checked.complete,
         verified_files=checked.verified_files,
         total_expected=checked.total_expected,
-        missing_total=lost - corrupted if lost is not None else len(checked.missing_files),
-        corrupted_total=corrupted,
+        missing_total=checked.missing_total,
+        corrupted_total=checked.corrupted_total,
     )
 
 
@@ -64,11 +68,14 @@ def _triaged(finding: Finding) -> TriagedFinding:
     )
 
 
-def _bounded(confidence: ConfidenceRecord, checked: ValidateAnswer) -> ConfidenceRecord:
-    damage = [] if checked.complete else ["the stored bundle is not whole: call validate"]
-    gaps = [*damage, *confidence.gaps]
-    more = [f"and {len(gaps) - GAPS} more gaps: call errors for all of them"] if len(gaps) > GAPS else []
-    return confidence.model_copy(update={"gaps": [*gaps[:GAPS], *more]})
+def _gaps(confidence: Confidence, checked: ValidateAnswer) -> tuple[str, ...]:
+    damage = () if checked.complete else ("the stored bundle is not whole: call validate",)
+    return (*damage, *confidence.gaps)
+
+
+def _bounded(gaps: tuple[str, ...]) -> tuple[str, ...]:
+    more = (f"and {len(gaps) - GAPS} more gaps: call errors for all of them",) if len(gaps) > GAPS else ()
+    return (*gaps[:GAPS], *more)
 
 
 def _next_steps(shelf: Shelf, checked: ValidateAnswer) -> list[str]:

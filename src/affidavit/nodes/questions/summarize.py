@@ -9,7 +9,7 @@ from affidavit.knowledge import Knowledge
 from affidavit.nodes.answers.finding import EvidenceRecord
 from affidavit.nodes.answers.summarize import Recommendation, SummarizeAnswer, SummarizedFinding, SummarizeRequest
 from affidavit.nodes.answers.wire import ConfidenceRecord, CoverageReport
-from affidavit.nodes.baselines import annotated, baselines
+from affidavit.nodes.baselines import annotated, baselines, uncounted
 from affidavit.nodes.cited import Citable, citable, coverage_of, recheck
 from affidavit.nodes.library import Library
 from affidavit.nodes.surroundings import surroundings
@@ -30,10 +30,12 @@ def summarize(library: Library, request: SummarizeRequest) -> SummarizeAnswer:
     known = _citable(library, request, ids)
     findings = _resolved(known, ids)
     _refuse_stale(known, findings)
-    if request.cluster_context is not None:
-        findings = annotated(findings, baselines(library.state, request.cluster_context))
+    usual = baselines(library.state, request.cluster_context) if request.cluster_context is not None else {}
+    findings = annotated(findings, usual)
     ordered = sorted(findings, key=lambda finding: (finding.severity.rank, finding.finding_id))
     answer = _answer(request, known, ordered, library.knowledge)
+    unsaid = " ".join(uncounted(request.cluster_context, usual))
+    answer = answer.model_copy(update={"caveat": f"{CAVEAT} As to baselines: {unsaid}."}) if unsaid else answer
     return answer.standing_in(surroundings((finding.evidence for finding in ordered), known.shelf.lines))
 
 
