@@ -68,7 +68,7 @@ class _Investigation:
         from affidavit.agent.rules import best_so_far
         from affidavit.incidents.degraded import Degraded
 
-        return Degraded(tools=_Asked(self._toolbox, incident), conclude=lambda _, entries: best_so_far(entries))
+        return Degraded(tools=_Asked(lambda: self._toolbox, incident), conclude=lambda _, entries: best_so_far(entries))
 
     @cached_property
     def _toolbox(self) -> "Toolbox":
@@ -105,9 +105,12 @@ class _FixedKey:
 
 
 class _Asked:
-    """Tools for a caller that is not asynchronous: one connection a call, which is what degraded mode can afford."""
+    """Tools for a caller that is not asynchronous: one connection a call, which is what degraded mode can afford.
 
-    def __init__(self, toolbox: "Toolbox", incident: Incident) -> None:
+    `toolbox` is made when somebody asks: rules over what is recorded need none.
+    """
+
+    def __init__(self, toolbox: "Callable[[], Toolbox]", incident: Incident) -> None:
         self._toolbox, self._incident = toolbox, incident
 
     def call(self, tool: str, arguments: Mapping[str, JsonValue], *, within: timedelta) -> JsonValue:
@@ -121,7 +124,7 @@ class _Asked:
             return {"error": f"{tool} did not answer with JSON"}
 
     async def _ask(self, tool: str, arguments: Mapping[str, JsonValue]) -> str:
-        async with self._toolbox(self._incident) as provider:
+        async with self._toolbox()(self._incident) as provider:
             return await provider.call_tool(tool, arguments)
 
 

@@ -10,7 +10,7 @@ from affidavit.incidents.chain import TURNS_KEPT, Message, shortened
 from affidavit.incidents.diagnostician import AgentResult
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.records import Records
-from affidavit.incidents.state import NOTHING_SPENT, Lease
+from affidavit.incidents.state import NOTHING_SPENT, Lease, State
 from affidavit.ports import Clock, JsonValue, Key, Put, Table
 
 MOST_ITEM_BYTES = 350_000
@@ -50,7 +50,7 @@ class IncidentContexts:
 
     def write_of(
         self,
-        lease: Lease,
+        lease: Lease | State,
         result: AgentResult,
         ledger: Sequence[str],
         *,

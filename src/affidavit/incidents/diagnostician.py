@@ -46,6 +46,8 @@ class Outcome(StrEnum):
     UNVERIFIED = "unverified"
     DEFERRED = "deferred"
     """The supervisor's own: too many incidents, so no chat model was asked."""
+    STALE = "stale"
+    """The supervisor's own, too: every worker died."""
     ERROR = "error"
 
 

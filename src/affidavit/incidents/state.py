@@ -80,6 +80,10 @@ class State:
     notices: int = 0
     """How often somebody set out to tell people."""
 
+    @property
+    def incident_id(self) -> IncidentId:
+        return self.incident.incident_id
+
     def is_leased(self, now: datetime) -> bool:
         return self.status.is_open and self.lease_expires_at > now.timestamp()
 

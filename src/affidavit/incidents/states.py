@@ -181,8 +181,8 @@ class IncidentStates:
         at = _moment(next_attempt_at)
         return {"next_attempt_at": at, "due": Due.RETRY.value, "due_at": at}
 
-    def give_up(self, seen: State, reason: str) -> bool:
-        """Close an incident whose worker died for the last time; False when it is alive or was taken over."""
+    def give_up(self, seen: State, reason: str) -> State | None:
+        """Close an incident whose worker died for the last time; None when it is alive or was taken over."""
         update = Update(
             key=state_key(seen.incident.incident_id),
             set={
@@ -196,12 +196,22 @@ class IncidentStates:
             when=_unchanged(seen),
         )
         try:
-            self._table.write(update)
+            item = self._table.write(update)
+        except ConditionFailed:
+            return None
+        return None if item is None else state_of(item)
+
+    # --- after the end ------------------------------------------------------------------------------------------------
+
+    def add_after_end(self, closed: State, writes: Sequence[Write]) -> bool:
+        """More about how it ended; False, and nothing written, when it was run again meanwhile."""
+        stamp: dict[str, JsonValue] = {"updated_at": self._clock.now().isoformat()}
+        still = AllOf((Equals("epoch", closed.epoch), Equals("status", closed.status.value)))
+        try:
+            self._table.write_all([Update(key=state_key(closed.incident_id), set=stamp, when=still), *writes])
         except ConditionFailed:
             return False
         return True
-
-    # --- after the end ------------------------------------------------------------------------------------------------
 
     def claim_notice(self, seen: State) -> State | None:
         """The right to tell people how it ended; None when nobody is to be told, or somebody else just does."""

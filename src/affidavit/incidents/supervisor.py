@@ -94,9 +94,21 @@ class Supervisor:
 
     def give_up(self, seen: State) -> bool:
         """Close an incident that killed its last worker; False when it is alive or was taken over."""
-        is_closed = self.states.give_up(seen, STALE_REASON)
+        closed = self.states.give_up(seen, STALE_REASON)
+        if closed is not None:
+            self._keep_leftovers(closed)
         self.people.tell(seen.incident.incident_id)
-        return is_closed
+        return closed is not None
+
+    def _keep_leftovers(self, closed: State) -> None:
+        from affidavit.incidents.leftovers import keep_leftovers
+
+        try:
+            keep_leftovers(closed, self)
+        except Exception as error:  # noqa: BLE001 - it is closed; whatever fails here, its people are told
+            self.telemetry.log(
+                "leftovers_failed", incident_id=closed.incident_id, message=f"{type(error).__name__}: {error}"
+            )
 
     def _dedup_or_recover(self, incident_id: IncidentId) -> Literal["skip"] | None:
         """None: nobody has it, so it is to be run. A fresh lease or an end means skip."""

@@ -24,6 +24,9 @@ def print_incident(state: State, context: Context | None, console: Console) -> N
         if context is not None and context.best_so_far is not None:
             _print_heading("What rules alone can prove meanwhile:", console)
             _print_diagnosis(context.best_so_far, console)
+        if context is not None:
+            _print_gaps(context.gaps, console, title="Why there is no more")
+            _print_gathered(state, context, console)
     _print_footer(state, context, console)
 
 
@@ -82,11 +85,18 @@ def _print_plan(diagnosis: Diagnosis, console: Console) -> None:
         console.print(text(f"     {step.details}"))
 
 
-def _print_gaps(gaps: Sequence[str], console: Console) -> None:
+def _print_gaps(gaps: Sequence[str], console: Console, *, title: str = "Not known") -> None:
     if gaps:
-        _print_heading("Not known", console)
+        _print_heading(title, console)
     for gap in gaps:
         console.print(text(f"  - {gap}"))
+
+
+def _print_gathered(state: State, context: Context, console: Console) -> None:
+    if context.evidence is not None:
+        command = f"affidavit incident show {state.incident.incident_id} --json"
+        console.print()
+        console.print(text(f"what the tools answered without a chat model: `{command}`, under `evidence`"))
 
 
 def _print_footer(state: State, context: Context | None, console: Console) -> None:
