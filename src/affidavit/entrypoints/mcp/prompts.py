@@ -1,8 +1,12 @@
 """Prompts a person can start an agent with."""
 
+import re
+from collections.abc import Mapping
+
 import mcp.types as types
 
 from affidavit.errors import InputRefused, NotFound
+from affidavit.nodes.answers.wire import INSTANCE
 
 _NODE = types.PromptArgument(name="instanceId", description="EC2 instance id of the node.", required=True)
 
@@ -43,15 +47,30 @@ PROMPTS = (
 )
 _TEXTS = {"triage_node": _TRIAGE, "incident_report": _REPORT}
 _LONGEST = 200
+_SHOWN = 80
 
 
 def get_prompt(name: str, arguments: dict[str, str]) -> types.GetPromptResult:
     if name not in _TEXTS:
         raise NotFound(f"there is no prompt {name[:80]!a}", hint=f"there are {', '.join(_TEXTS)}")
-    instance = arguments.get("instanceId", "")
-    if not instance or len(instance) > _LONGEST:
-        raise InputRefused("instanceId is missing", hint="give the EC2 instance id of the node")
-    values = {"instanceId": instance, "audience": arguments.get("audience") or "the on-call engineer"}
-    text = _TEXTS[name].format(**values)
+    text = _TEXTS[name].format(instanceId=_instance(arguments), audience=_audience(arguments))
     message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
     return types.GetPromptResult(messages=[message])
+
+
+def _instance(arguments: Mapping[str, str]) -> str:
+    """An id and nothing else: the text around it is what the agent is told to do."""
+    given = arguments.get("instanceId", "")
+    if re.fullmatch(INSTANCE, given) is None or given.endswith("\n"):
+        raise InputRefused(
+            f"instanceId {given[:_SHOWN]!a} is no EC2 instance id" if given else "instanceId is missing",
+            hint="give the id of the node, such as i-0123456789abcdef0",
+        )
+    return given
+
+
+def _audience(arguments: Mapping[str, str]) -> str:
+    words = " ".join(arguments.get("audience", "").split())
+    if len(words) > _LONGEST:
+        raise InputRefused(f"audience has {len(words)} characters", hint=f"name who reads it in at most {_LONGEST}")
+    return words or "the on-call engineer"
