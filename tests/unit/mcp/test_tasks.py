@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import mcp.types as types
 import pytest
 from mcp import Client, MCPError
+from tests.support.faults import Boundaries, FailingTable
 from tests.support.fleet import CLUSTER, NODE, Fleet
 from tests.support.mcp_server import CancelTask, GetTask, TaskId, TasksClient, TaskState, calls_over
 
@@ -114,6 +116,56 @@ def test_a_call_that_is_refused_is_answered_at_once(fleet: Fleet, tmp_path: Path
         assert refused.is_error and refused.structured_content["statusCode"] == 404
 
     modern(fleet, tmp_path, talk)
+
+
+async def cancel(client: Client, task_id: str) -> None:
+    await client.session.send_request(CancelTask(params=TaskId(task_id=task_id)), types.EmptyResult)
+
+
+def test_a_cancel_that_could_not_stop_anything_is_an_error_and_ends_nothing(fleet: Fleet, tmp_path: Path) -> None:
+    async def talk(client: Client) -> None:
+        handle = await begin(client)
+        fleet.collector.stop_fails = Throttled("SSM asks to slow down")
+        with pytest.raises(MCPError, match="could not be stopped: SSM asks to slow down") as refused:
+            await cancel(client, handle.task_id)
+        assert refused.value.error.data["hint"].startswith("cancel the task again")
+        assert (await get(client, handle.task_id)).status == "working"
+        fleet.collector.stop_fails = None
+        await cancel(client, handle.task_id)
+        assert (await get(client, handle.task_id)).status == "cancelled"
+
+    modern(fleet, tmp_path, talk)
+
+
+def test_a_task_that_is_cancelled_while_its_bundle_is_indexed_says_that_nothing_was_stopped(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    async def talk(client: Client) -> None:
+        handle = await begin(client)
+        (execution,) = fleet.collector.executions
+        fleet.collector.becomes(execution, "Success")
+        await cancel(client, handle.task_id)
+        assert fleet.collector.stopped == []
+        cancelled = await get(client, handle.task_id)
+        assert cancelled.status == "cancelled"
+        assert "being indexed; there was nothing left to stop" in cancelled.status_message
+
+    modern(fleet, tmp_path, talk)
+
+
+def test_a_table_that_fails_is_told_with_what_to_do(fleet: Fleet, tmp_path: Path) -> None:
+    async def run() -> None:
+        calls = calls_over(tmp_path, fleet=fleet)
+        failing = FailingTable(fleet.table, Boundaries(only=lambda boundary: boundary.endswith("get before")))
+        calls = replace(calls, services=replace(calls.services, state=failing))
+        async with Client(build_server(calls), extensions=[TasksClient()]) as client:
+            handle = await begin(client)
+            with pytest.raises(MCPError, match="scripted outage") as failed:
+                await get(client, handle.task_id)
+            assert failed.value.error.code == types.INTERNAL_ERROR
+            assert failed.value.error.data["statusCode"] == 424
+
+    asyncio.run(run())
 
 
 def test_cancelling_a_batch_stops_every_node_of_it(fleet: Fleet, tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Tasks on the wire, in both eras: the extension of 2026-07-28 and the core feature of 2025-11-25."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -12,11 +14,12 @@ from pydantic import Field
 
 from affidavit.entrypoints.mcp.callers import Caller, caller_of
 from affidavit.entrypoints.mcp.calls import Outcome
+from affidavit.entrypoints.mcp.failures import failure
 from affidavit.entrypoints.mcp.results import tool_result
 from affidavit.entrypoints.mcp.task_rows import LIFE, TaskRow
 from affidavit.entrypoints.mcp.tasks import FAILED, FOLLOWED, Tasks, result_of
 from affidavit.entrypoints.mcp.tool import Tool
-from affidavit.errors import NotFound
+from affidavit.errors import AffidavitError, NotFound
 
 EXTENSION: Final = "io.modelcontextprotocol/tasks"
 MODERN: Final = frozenset({"2026-07-28"})
@@ -81,7 +84,7 @@ class TaskProtocol:
             raise MCPError(code=types.INVALID_REQUEST, message="this token may not stop a collection")
         if ctx.protocol_version not in MODERN and before.has_ended:
             raise MCPError(code=types.INVALID_PARAMS, message=f"the task has ended: {before.status}")
-        row = await anyio.to_thread.run_sync(self.tasks.cancel, params.task_id, caller.name)
+        row = await _answered(partial(self.tasks.cancel, params.task_id, caller.name))
         return {} if ctx.protocol_version in MODERN else _legacy(row)
 
     # --- 2025-11-25: the client asks with `params.task`, and fetches the result --------------------------------------
@@ -115,16 +118,22 @@ class TaskProtocol:
         return {"task": _legacy(await self._begin(tool, call.arguments or {}, caller_of(ctx)))}
 
     async def _begin(self, tool: Tool, arguments: dict[str, Any], caller: Caller) -> TaskRow:
-        def begin() -> TaskRow:
-            return self.tasks.begin(tool, arguments, owner=caller.name, may_act=caller.may_act)
-
-        return await anyio.to_thread.run_sync(begin)
+        return await _answered(partial(self.tasks.begin, tool, arguments, owner=caller.name, may_act=caller.may_act))
 
     async def _row(self, params: TaskParams, caller: Caller) -> TaskRow:
-        try:
-            return await anyio.to_thread.run_sync(self.tasks.get, params.task_id, caller.name)
-        except NotFound as error:
-            raise MCPError(code=types.INVALID_PARAMS, message=str(error)) from error
+        return await _answered(partial(self.tasks.get, params.task_id, caller.name))
+
+
+async def _answered(work: Callable[[], TaskRow]) -> TaskRow:
+    """Protocol errors say what tool errors would have said."""
+    try:
+        return await anyio.to_thread.run_sync(work)
+    except AffidavitError as error:
+        said = failure(error, "tasks")
+        code = types.INVALID_PARAMS if isinstance(error, NotFound) else types.INTERNAL_ERROR
+        raise MCPError(
+            code=code, message="; ".join(str(said[part]) for part in ("error", "hint") if said[part]), data=said
+        ) from error
 
 
 def _understands(ctx: Context) -> bool:

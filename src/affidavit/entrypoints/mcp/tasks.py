@@ -3,7 +3,7 @@
 Nothing runs in the server between two requests, so nothing is lost when it stops.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from affidavit.entrypoints.mcp.calls import Calls, Outcome
 from affidavit.entrypoints.mcp.failures import shape
 from affidavit.entrypoints.mcp.task_rows import WORKING, TaskRow, TaskRows
 from affidavit.entrypoints.mcp.tool import Tool
+from affidavit.errors import UpstreamFailed
 
 CANCELLED: Final = "cancelled"
 COMPLETED: Final = "completed"
@@ -48,17 +49,16 @@ class Tasks:
         return row if row.has_ended else self._seen(row, self._look(row))
 
     def cancel(self, task_id: str, owner: str) -> TaskRow:
-        """Raises NotFound. What had ended before stays as it ended."""
+        """What had ended before stays as it ended. Raises NotFound, and UpstreamFailed when it could not be stopped."""
         row = self.get(task_id, owner)
         if row.has_ended:
             return row
         stops = [self._stop(execution) for execution in _executions(row)]
-        if any(stop.is_error for stop in stops):
-            return row
+        _refuse_failed(stops)
         row = self._seen(row, self._look(row))
         if row.has_ended:
             return row
-        return self.rows.change(row, status=CANCELLED, message="it has been asked to stop", content=row.content)
+        return self.rows.change(row, status=CANCELLED, message=_word_on(stops), content=row.content)
 
     def _look(self, row: TaskRow) -> Outcome:
         follow = FOLLOWED[row.tool]
@@ -86,6 +86,21 @@ def result_of(row: TaskRow) -> Outcome:
         ),
         is_error=True,
     )
+
+
+def _refuse_failed(stops: Sequence[Outcome]) -> None:
+    failed = [stop.content for stop in stops if stop.is_error]
+    if failed:
+        raise UpstreamFailed(
+            f"{len(failed)} of {len(stops)} collections could not be stopped: {failed[0]['error']}",
+            hint="cancel the task again; what was stopped stays so",
+            is_retryable=True,
+        )
+
+
+def _word_on(stops: Sequence[Outcome]) -> str:
+    """Of one collection what status says: perhaps there was nothing left to stop, and its bundle will be indexed."""
+    return _standing(stops[0])[1] if len(stops) == 1 else f"{len(stops)} collections have been asked to stop"
 
 
 def _standing(outcome: Outcome) -> tuple[str, str]:
