@@ -26,12 +26,14 @@ def earlier_identity(*, account: str, region: str, function: str, signal: str, a
 
 
 def parse_time(text: str) -> datetime | None:
-    """Aware UTC; a time without a zone is UTC. None when it is no ISO 8601 time."""
+    """Aware UTC; a time without a zone is UTC. None when it is no ISO 8601 time, or none of this age."""
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    # Nothing can be counted back from the first day there is.
+    return moment if 1970 < moment.year < 9999 else None
 
 
 def _hashed(*parts: str) -> str:

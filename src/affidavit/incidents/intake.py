@@ -71,7 +71,7 @@ def message_of(record: Mapping[str, Any]) -> Any:
 def _guarded(raw: Any, now: datetime) -> Notice:
     try:
         return read_alert(raw, now=now)
-    except (ValueError, UnreadableAlert) as error:
+    except (ValueError, RecursionError, UnreadableAlert) as error:
         return BadRecord(text=json.dumps(raw, default=str), problem=_first_line(error))
 
 
@@ -196,16 +196,17 @@ def _incident(
     named: str = "",
 ) -> Incident:
     moment = parse_time(at) or envelope.received_at
-    region, account = region or envelope.region, account or envelope.account
-    names = tuple(dict.fromkeys(name for name in resources if name))
+    region, account = _storable(region or envelope.region), _storable(account or envelope.account)
+    names = tuple(dict.fromkeys(_storable(name) for name in resources if name))
+    signal_name = _storable(signal_name)
     if len(names) > MOST_RESOURCES:
         message = f"(the alert names {len(names)} resources; the first {MOST_RESOURCES} are kept) {message}"
         names = names[:MOST_RESOURCES]
     parts = {"account": account, "region": region, "function": ",".join(names), "signal": f"{signal}:{signal_name}"}
     return Incident(
-        incident_id=named_identity(named) if named else derived_identity(**parts, at=moment),
+        incident_id=named_identity(_storable(named)) if named else derived_identity(**parts, at=moment),
         may_join=None if named else earlier_identity(**parts, at=moment),
-        delivery_id=envelope.delivery_id,
+        delivery_id=_storable(envelope.delivery_id),
         account=account,
         region=region,
         resources=names,
@@ -217,7 +218,13 @@ def _incident(
     )
 
 
+def _storable(text: str) -> str:
+    """Half a character, which JSON can spell and no store keeps, becomes a question mark."""
+    return text.encode(errors="replace").decode()
+
+
 def _bounded(text: str, most: int = MESSAGE_CHARACTERS) -> str:
+    text = _storable(text)
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most} characters cut)"
 
 

@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from affidavit.incidents.incident import Incident, Signal, incident_from_json, incident_to_json
@@ -161,6 +163,70 @@ def test_one_bad_record_harms_no_other_and_is_kept_as_it_came() -> None:
     assert [type(notice) for notice in notices] == [BadRecord, Incident, BadRecord, BadRecord, BadRecord, BadRecord]
     assert isinstance(notices[0], BadRecord)
     assert "not json" in notices[0].text
+
+
+FIRST_DAY, LAST_DAY = "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"
+
+
+@pytest.mark.parametrize("time", [FIRST_DAY, LAST_DAY, "0001-01-01", "never", ""])
+def test_a_time_that_cannot_be_is_the_time_it_was_sent(time: str) -> None:
+    incident = only({"Records": [a_record({**REPORT, "timestamp": time}, at="2026-01-15T10:00:00.000Z")]})
+    assert incident.occurred_at == datetime(2026, 1, 15, 10, 0, tzinfo=UTC)
+
+
+def test_an_alert_that_is_nested_without_end_harms_no_other() -> None:
+    records = [a_record("[" * 5_000 + "]" * 5_000), a_record(REPORT)]
+    assert [type(notice) for notice in notices_of({"Records": records}, now=NOW)] == [BadRecord, Incident]
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from(["\ud800", FIRST_DAY, LAST_DAY]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+FIELDS = st.sampled_from(
+    [
+        *(
+            "AlarmName",
+            "NewStateValue",
+            "AlarmArn",
+            "StateChangeTime",
+            "AWSAccountId",
+            "Trigger",
+            "detail-type",
+            "detail",
+        ),
+        *(
+            "time",
+            "resources",
+            "requestContext",
+            "functionArn",
+            "responsePayload",
+            "errorMessage",
+            "errorType",
+            "state",
+        ),
+        *("value", "reason", "function_name", "incident_id", "error", "message", "timestamp", "region", "FunctionName"),
+    ]
+)
+BODIES = st.recursive(JSON, lambda inner: st.dictionaries(FIELDS, inner, max_size=6), max_leaves=6)
+
+
+@settings(deadline=None)
+@given(
+    body=st.dictionaries(FIELDS, BODIES, max_size=8), shape=st.sampled_from([REPORT, an_alarm(), an_invocation(), {}])
+)
+def test_whatever_an_alert_holds_it_is_put_aside_or_can_be_stored(body: dict[str, Any], shape: dict[str, Any]) -> None:
+    for notice in notices_of({"Records": [a_record({**shape, **body}), a_record(a_bus_alarm())]}, now=NOW):
+        if isinstance(notice, Incident):
+            assert incident_from_json(incident_to_json(notice)) == notice
+        elif isinstance(notice, BadRecord):
+            assert notice.text.encode()
 
 
 def test_an_event_without_records_is_an_error_of_the_caller() -> None:
