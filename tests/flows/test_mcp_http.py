@@ -184,7 +184,9 @@ def test_somebody_elses_task_is_unknown(url: str) -> None:
     mine, other = Rpc(url, token(scope=scope)), Rpc(url, token(scope=scope, sub="another"))
     task = mine("tools/call", name="collect", arguments={"instanceId": NODE}, task={})["result"]["task"]
     assert mine("tasks/get", taskId=task["taskId"])["result"]["status"] == "working"
-    assert other("tasks/get", taskId=task["taskId"])["error"]["message"] == "there is no such task"
+    refused = other("tasks/get", taskId=task["taskId"])["error"]
+    assert refused["message"] == "there is no such task; tasks are kept for 48 hours"
+    assert refused == other("tasks/get", taskId="nobody")["error"]
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------
