@@ -3,10 +3,16 @@
 import json
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from tests.support.command import affidavit
+from tests.support.incidents import an_incident
+
+from affidavit.bootstrap import build_app
+from affidavit.incidents.states import IncidentStates
+from affidavit.settings import Settings
 
 SCENARIO = "permission-s3-statement-removed"
 ALERT = {
@@ -72,6 +78,18 @@ def test_what_is_not_there_or_no_alert_is_refused_with_a_hint(data: Path, tmp_pa
         refused = run(data, "incident", *arguments)
         assert refused.returncode == 2, refused.stdout + refused.stderr
         assert len(refused.stderr.splitlines()) >= 2, "a sentence and a hint"
+
+
+def test_an_incident_that_is_still_worked_on_is_not_called_unknown(tmp_path: Path) -> None:
+    app = build_app(Settings.from_environment({"AFFIDAVIT_DATA": str(tmp_path)}))
+    states = IncidentStates(app.incident_state, app.clock)
+    states.write_initial_state(an_incident("inc-9"), deadline=app.clock.now() + timedelta(minutes=5))
+    proven = run(tmp_path, "verify", "inc-9")
+    assert proven.returncode == 3
+    assert "inc-9 has no diagnosis to verify" in proven.stderr
+    shown = run(tmp_path, "incident", "show", "inc-9")
+    assert shown.returncode == 1
+    assert "it is being worked on" in shown.stdout
 
 
 def test_a_diagnosed_incident_is_not_run_again_by_hand(data: Path) -> None:

@@ -127,3 +127,28 @@ class LaterClock:
 
     def now(self) -> datetime:
         return datetime.now(UTC) + timedelta(minutes=5)
+
+
+@pytest.mark.parametrize("text", ["no json", "[]", '{"something": "else"}', '{"role_name": 3}', '{"Timeout": NaN}'])
+def test_without_a_chat_model_an_answer_of_the_wrong_shape_is_no_fact_either(tmp_path: Path, text: str) -> None:
+    class Odd:
+        async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> str:
+            return text
+
+        async def __aenter__(self) -> "Odd":
+            return self
+
+        async def __aexit__(self, *_: object) -> None:
+            pass
+
+    app = build_app(Settings.from_environment({"AFFIDAVIT_DATA": str(tmp_path), "CHAT_MODEL_ID": ""}))
+    supervisor = build_supervisor(app, emit=to_nowhere, toolbox=lambda: lambda _: Odd())
+    supervisor.receive(an_incident(), remaining=timedelta(minutes=5))
+    context = supervisor.contexts.get_context(an_incident().incident_id)
+    assert context is not None
+    assert context.evidence is not None
+    for part in ("logs", "iam", "lambda_config", "network"):
+        told = context.evidence[part]
+        assert isinstance(told, Mapping)
+        assert set(told) == {"error"}
+        assert "thrown away" in str(told["error"])

@@ -66,7 +66,7 @@ async def ask(question: Question, provider: ToolProvider, ledger: Ledger) -> Too
     """The answer, recorded and shown. What does not fit the tool's schema is neither."""
     text = await provider.call_tool(question.tool, question.arguments)
     try:
-        answer = _checked(question.tool, text)
+        answer = checked(question.tool, text)
         ledger.record(question.tool, question.arguments, answer)
     except Refused as refusal:
         return failed(question.call_id, question.tool, str(refusal))
@@ -76,7 +76,8 @@ async def ask(question: Question, provider: ToolProvider, ledger: Ledger) -> Too
     return ToolMessage(shown(question.tool, answer), tool_call_id=question.call_id, name=question.tool, status=status)
 
 
-def _checked(tool: str, text: str) -> Mapping[str, JsonValue]:
+def checked(tool: str, text: str) -> Mapping[str, JsonValue]:
+    """The answer that this text is. Raises Refused when it is none."""
     try:
         answer: object = json.loads(text.strip() or EMPTY)
     except ValueError as error:

@@ -1,6 +1,5 @@
 """Settings → a supervisor. What investigates is imported when an incident really runs, never for a duplicate."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -116,12 +115,14 @@ class _Asked:
     def call(self, tool: str, arguments: Mapping[str, JsonValue], *, within: timedelta) -> JsonValue:
         import asyncio
 
+        from affidavit.agent.calls import Refused, checked
+
         try:
-            return json.loads(asyncio.run(asyncio.wait_for(self._ask(tool, arguments), within.total_seconds())))
+            return checked(tool, asyncio.run(asyncio.wait_for(self._ask(tool, arguments), within.total_seconds())))
         except TimeoutError as error:
             raise UpstreamFailed(f"{tool} did not answer within {within.total_seconds():.0f} s") from error
-        except ValueError:
-            return {"error": f"{tool} did not answer with JSON"}
+        except Refused as refusal:
+            return {"error": f"{tool}: {refusal}"}
 
     async def _ask(self, tool: str, arguments: Mapping[str, JsonValue]) -> str:
         async with self._toolbox()(self._incident) as provider:

@@ -111,6 +111,8 @@ class Attempt:
 
     def _defer(self, ledger: Ledger, progress: StoredProgress) -> None:
         lease, under = self.lease, self.under
+        # Gathering may take longer than the first lease lasts.
+        under.states.touch_updated_at(lease)
         empty = AgentResult(outcome=Outcome.DEFERRED, token_usage=lease.spent)
         evidence, result = self._without_chat_model(empty, ledger)
         under.states.transition_state(

@@ -15,7 +15,7 @@ from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.state import Status
 from affidavit.incidents.supervisor import Handled
 from affidavit.incidents.watchdog import tick
-from affidavit.ports import Item, Table, Write
+from affidavit.ports import Item, JsonValue, Table, Write
 
 
 def deliver_all(bench: Bench, names: list[str], *, threads: int = 16) -> Counter[Handled]:
@@ -113,3 +113,18 @@ def test_being_deferred_costs_no_attempt(memory: Path) -> None:
         bench.clock.pass_by(timedelta(minutes=60))
         # Somebody else is always faster.
         deliver_all(bench, [f"inc-{bench.clock.now().timestamp()}"])
+
+
+def test_a_worker_that_gathers_facts_slowly_keeps_the_incident_it_defers(memory: Path) -> None:
+    bench = a_bench(memory, limit=1, has_tools=True)
+    deliver_all(bench, ["inc-0"])
+    again: list[Handled] = []
+
+    def slow(tool: str, *_: object, **__: object) -> JsonValue:
+        bench.clock.pass_by(timedelta(seconds=29))
+        again.append(bench.supervisor.receive(an_incident(), remaining=REMAINING))
+        return {"error": f"{tool} is slow"}
+
+    bench.tools.call = slow  # pyright: ignore[reportAttributeAccessIssue] - the real one answers at once
+    assert bench.supervisor.receive(an_incident(), remaining=REMAINING) is Handled.DEFERRED
+    assert again == [Handled.SKIPPED] * 4

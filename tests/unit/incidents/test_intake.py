@@ -179,6 +179,21 @@ def test_an_alert_that_is_nested_without_end_harms_no_other() -> None:
     assert [type(notice) for notice in notices_of({"Records": records}, now=NOW)] == [BadRecord, Incident]
 
 
+@pytest.mark.parametrize(
+    "alert",
+    [
+        {**REPORT, "error_message": "half \ud800"},
+        {**REPORT, "incident_id": "half \ud800"},
+        {**REPORT, "function_name": "half\ud800", "region": "\udfff"},
+        {**an_invocation(), "responsePayload": {"errorType": "Half\ud800", "errorMessage": "half \ud800"}},
+        {**an_alarm(), "AlarmName": "half \ud800"},
+    ],
+)
+def test_half_a_character_in_an_alert_does_not_keep_it_from_being_stored(alert: dict[str, Any]) -> None:
+    incident = only({"Records": [a_record(alert)]})
+    assert incident_from_json(incident_to_json(incident)) == incident
+
+
 JSON = st.recursive(
     st.none()
     | st.booleans()

@@ -11,6 +11,7 @@ from affidavit.incidents.context import IncidentContexts
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.records import Records
 from affidavit.incidents.state import not_known
+from affidavit.incidents.states import IncidentStates
 from affidavit.settings import Settings
 from affidavit.verification.verify import Verdict, verify
 
@@ -24,9 +25,9 @@ def run_verify_incident(name: str, *, no_color: bool, is_quiet: bool) -> Exit:
         app.incident_context, records, app.clock, max_tokens=app.settings.max_tokens_per_incident
     )
     context = contexts.get_context(IncidentId(name))
-    if context is None:
+    if context is None and IncidentStates(app.incident_state, app.clock).get_state(IncidentId(name)) is None:
         raise not_known(IncidentId(name))
-    if context.diagnosis is None:
+    if context is None or context.diagnosis is None:
         raise EvidenceUnavailable(
             f"incident {name} has no diagnosis to verify", hint=f"`affidavit incident show {name}` says why"
         )
