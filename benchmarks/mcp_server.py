@@ -1,17 +1,21 @@
 """What the MCP server costs: starting, a call, a search, redacting what leaves. `python -m benchmarks.mcp_server`.
 
-Times of a busy machine mean little, so searches are compared in seconds of CPU too.
+Times of a busy machine mean little, so searches are compared in seconds of CPU too. Words behind the command choose
+parts: start, stdio, http, hostile, redaction, search.
 """
 
+import http.client
 import json
+import os
 import resource
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from affidavit.knowledge import load_knowledge
@@ -22,6 +26,7 @@ from benchmarks.bundles import big_bundle, hundred_patterns
 from benchmarks.peers import RIPGREP
 
 NODE = "i-0f3a9c1d7e5b24680"
+KEY = "a-key-for-measuring-0123456789"
 MEGABYTES = 500
 CALLS = {"errors": 200, "search": 20, "read": 200}
 HELLO = {
@@ -43,19 +48,39 @@ QUERIES = {
     "nested": "(a+)+$",
 }
 ROUNDS = 5
+# What makes a backtracking engine run for years. Ours takes time that grows with the file alone.
+HOSTILE = {
+    "nested": "(a+)+$",
+    "nested choice": "(a|aa)+$",
+    "nested class": r"([a-z]+)*\d",
+    "twice": "(x+x+)+y",
+    "any, then one": "(.*a){12}$",
+    "any, many times": ".*.*.*.*=.*",
+    "counted": "(a?){50}a{50}",
+    "words": r"^(\w+\s?)*$",
+    "large": r"(?:\w{1,40}\s){20}x",
+}
+HOSTILE_SECONDS = 1.0
+HOSTILE_BYTES = 20 << 20
+PARTS = ("start", "stdio", "http", "hostile", "redaction", "search")
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        sample = [sys.executable, "-m", "affidavit", "sample", "--faults", "oom,cni_failure", "--out", folder]
-        subprocess.run(sample, check=True, capture_output=True)
-        _report_start(Path(folder))
-    with tempfile.TemporaryDirectory() as folder:
-        archive = big_bundle(hundred_patterns(load_knowledge().pack), MEGABYTES, 0.001).archive
-        shutil.copy(archive, Path(folder) / f"eks_{NODE}_2026-01-15_1030-UTC_0.7.9.tar.gz")
-        _report_calls(Path(folder))
-    _report_redaction()
-    _report_search()
+    wanted = sys.argv[1:] or PARTS
+    if "start" in wanted:
+        with tempfile.TemporaryDirectory() as folder:
+            sample = [sys.executable, "-m", "affidavit", "sample", "--faults", "oom,cni_failure", "--out", folder]
+            subprocess.run(sample, check=True, capture_output=True)
+            _report_start(Path(folder))
+    if {"stdio", "http"} & set(wanted):
+        with tempfile.TemporaryDirectory() as folder:
+            archive = big_bundle(hundred_patterns(load_knowledge().pack), MEGABYTES, 0.001).archive
+            shutil.copy(archive, Path(folder) / f"eks_{NODE}_2026-01-15_1030-UTC_0.7.9.tar.gz")
+            _report_calls(Path(folder), {"stdio": _Talk, "http": _HttpTalk}, wanted)
+    reports = {"hostile": _report_hostile, "redaction": _report_redaction, "search": _report_search}
+    for name, report in reports.items():
+        if name in wanted:
+            report()
 
 
 def _server(folder: Path) -> list[str]:
@@ -83,28 +108,35 @@ def _report_start(folder: Path) -> None:
     print(f"start to first answer   {seconds:6.2f} s, {cpu:.2f} s of CPU")
 
 
-def _report_calls(folder: Path) -> None:
-    """On a bundle of 500 MB, which the server indexes before the first answer.
+def _report_calls(folder: Path, talks: "dict[str, type[_Talk]]", wanted: Sequence[str]) -> None:
+    """On a bundle of 500 MB, which the first server indexes before its first answer; the second finds it indexed.
 
     From the request's first byte to the answer's last: what a client then does with it is the client's.
     """
-    with _Talk(folder) as talk:
-        started = time.perf_counter()
-        files = json.loads(talk.call("list_bundle_files", {"instanceId": NODE}))["result"]["structuredContent"]["files"]
-        print(f"first answer, {MEGABYTES} MB     {time.perf_counter() - started:6.2f} s")
-        largest = max(files, key=lambda file: file["size_bytes"])
-        for tool, arguments in (
-            ("errors", {"instanceId": NODE}),
-            ("errors", {"instanceId": NODE, "response_format": "concise"}),
-            ("search", {"instanceId": NODE, "query": "(?i)nf_conntrack: table full"}),
-            ("read", {"logKey": largest["key"], "startLine": 200_000, "lineCount": 100}),
-        ):
-            talk.call(tool, arguments)
-            times = [talk.timed(tool, arguments) * 1000 for _ in range(CALLS[tool])]
-            p95 = statistics.quantiles(times, n=20)[-1]
-            said = f"{tool} {arguments.get('response_format', '')}"
-            rate = 1000 * len(times) / sum(times)
-            print(f"{said:<24}{statistics.median(times):6.1f} ms median, {p95:.1f} ms p95, {rate:.0f} a second")
+    for name in wanted:
+        if name in talks:
+            with talks[name](folder) as talk:
+                _report_talk(name, talk)
+
+
+def _report_talk(name: str, talk: "_Talk") -> None:
+    started = time.perf_counter()
+    files = json.loads(talk.call("list_bundle_files", {"instanceId": NODE}))["result"]["structuredContent"]["files"]
+    print(f"{name}: first answer, {MEGABYTES} MB {time.perf_counter() - started:6.2f} s")
+    largest = max(files, key=lambda file: file["size_bytes"])
+    middle = min(200_000, largest["size_bytes"] // 1000)
+    for tool, arguments in (
+        ("errors", {"instanceId": NODE}),
+        ("errors", {"instanceId": NODE, "response_format": "concise"}),
+        ("search", {"instanceId": NODE, "query": "(?i)nf_conntrack: table full"}),
+        ("read", {"logKey": largest["key"], "startLine": middle, "lineCount": 100}),
+    ):
+        talk.call(tool, arguments)
+        times = [talk.timed(tool, arguments) * 1000 for _ in range(CALLS[tool])]
+        p95 = statistics.quantiles(times, n=20)[-1]
+        said = f"{name}: {tool} {arguments.get('response_format', '')}"
+        rate = 1000 * len(times) / sum(times)
+        print(f"{said:<24}{statistics.median(times):6.1f} ms median, {p95:.1f} ms p95, {rate:.0f} a second")
 
 
 class _Talk:
@@ -153,6 +185,64 @@ class _Talk:
     def _hear(self) -> str:
         assert self._process.stdout is not None
         return self._process.stdout.readline()
+
+
+class _HttpTalk(_Talk):
+    """The same over Streamable HTTP, on one connection that stays open."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self._port: int = probe.getsockname()[1]
+        self._process = subprocess.Popen(
+            [sys.executable, *_server(folder), "--http", "--port", str(self._port)],
+            env={**os.environ, "MCP_API_KEY": KEY},
+            stderr=subprocess.DEVNULL,
+        )
+        self._number = 1
+        self._headers = {
+            "Authorization": f"Bearer {KEY}",
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+        }
+        self._connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=600)
+        self._body = b""
+
+    def __enter__(self) -> "_HttpTalk":
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                self._connection.connect()
+                break
+            except ConnectionRefusedError:
+                time.sleep(0.05)
+        super().__enter__()
+        return self
+
+    def _say(self, message: dict[str, object]) -> None:
+        self._connection.request("POST", "/mcp", json.dumps(message), self._headers)
+        response = self._connection.getresponse()
+        if response.headers.get("mcp-session-id"):
+            self._headers["mcp-session-id"] = response.headers["mcp-session-id"]
+        self._body = response.read()
+
+    def _hear(self) -> str:
+        """The event that carries the answer."""
+        lines = self._body.decode().splitlines()
+        return next(line.removeprefix("data: ") for line in reversed(lines) if line.startswith("data: {"))
+
+
+def _report_hostile() -> None:
+    """Patterns that were made to run long, on lines that were made for them. A second each is what is promised."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "hostile.log"
+        line = b"a" * 4000 + b" " + b"ab cd " * 50 + b"!\n"
+        file.write_bytes(line * (HOSTILE_BYTES // len(line)))
+        for name, text in HOSTILE.items():
+            query = compile_query(text)
+            seconds = _measured(resource.RUSAGE_SELF, lambda query=query: scan_files(query, [file], 100))[0]
+            said = "" if seconds <= HOSTILE_SECONDS else f"  LONGER than {HOSTILE_SECONDS:.0f} s"
+            print(f"hostile, {name:<15}{seconds:6.2f} s for {file.stat().st_size / 1e6:.0f} MB{said}")
 
 
 def _report_redaction() -> None:
