@@ -7,7 +7,7 @@ from affidavit.agent.rules import best_so_far
 from affidavit.agent.rules.policies import Says, judge
 from affidavit.agent.rules.runs import history, signs
 from affidavit.evaluation.workload_scenarios import WorkloadScenario, load_workload_scenarios
-from affidavit.evidence.diagnosis import FaultType, ProducedBy
+from affidavit.evidence.diagnosis import Diagnosis, FaultType, ProducedBy
 from affidavit.incidents.ledger import Ledger
 from affidavit.verification.verify import verify
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
@@ -141,3 +141,51 @@ def test_permission_faults_name_the_action() -> None:
     assert found.fault_types == (FaultType.PERMISSION_LOSS,)
     assert "s3:GetObject" in found.root_cause
     assert "cloudwatch:PutMetricData" in found.root_cause
+
+
+# --- a denial that IAM no longer confirms ----------------------------------------------------------------------------
+
+KEY = "arn:aws:s3:::inbox/input.json"
+DENIED = (
+    "[ERROR] AccessDenied: role is not authorized to perform: s3:GetObject because no identity-based policy allows it"
+)
+DENIED_ON = DENIED.replace(" because", f' on resource: "{KEY}" because')
+READS = {"Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::inbox/*"}]}
+
+
+def after_a_denial(denied: str, *, is_newest: bool, decision: str | None, concurrency: int = 0) -> Diagnosis:
+    """The policy is there; `decision` is IAM's simulator's, if it could be asked."""
+    lines = [None, denied] if is_newest else [denied, None]
+    events = [event for number, line in reversed(list(enumerate(lines))) for event in reversed(_run(number, line))]
+    simulated = [{"action": "s3:GetObject", "resource": KEY, "decision": decision}] if decision else []
+    iam = {"role_name": "reader", "inline_policies": {"read": READS}, "attached_policies": []}
+    config = {"FunctionName": "f", "ReservedConcurrentExecutions": concurrency}
+    ledger = Ledger()
+    ledger.record("get_recent_logs", {}, {"log_group": "g", "events": events, "is_complete": True})
+    ledger.record("get_iam_state", {}, {**iam, "simulated_decisions": simulated})
+    ledger.record("get_lambda_config", {}, config)
+    diagnosis = best_so_far(ledger.entries)
+    assert diagnosis is not None
+    return diagnosis
+
+
+def test_a_denial_that_iam_takes_back_and_the_newest_run_does_not_meet_is_over() -> None:
+    diagnosis = after_a_denial(DENIED_ON, is_newest=False, decision="allowed")
+    assert diagnosis.fault_types == (FaultType.THROTTLING,)
+    assert "s3:GetObject" not in diagnosis.root_cause
+
+
+@pytest.mark.parametrize(("denied", "decision"), [(DENIED_ON, "allowed"), (DENIED_ON, None), (DENIED, None)])
+def test_a_policy_that_allows_what_the_log_denies_is_not_said_to_be_missing(denied: str, decision: str | None) -> None:
+    diagnosis = after_a_denial(denied, is_newest=True, decision=decision)
+    assert FaultType.PERMISSION_LOSS in diagnosis.fault_types
+    said = " ".join((diagnosis.root_cause, *(step.details for step in diagnosis.remediation_plan)))
+    assert "allow it by now" in said
+    assert "no policy" not in said
+    assert "no permission" not in said
+    assert "Put back" not in said
+
+
+def test_a_denial_that_iam_still_confirms_is_not_over_after_one_good_run() -> None:
+    diagnosis = after_a_denial(DENIED_ON, is_newest=False, decision="implicitDeny")
+    assert "no policy of reader allows it" in diagnosis.root_cause

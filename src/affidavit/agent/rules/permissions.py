@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import cast
 
-from affidavit.agent.rules.facts import CONFIG, IAM, NETWORK, Facts
+from affidavit.agent.rules.explanations import CHANGED_SINCE, decision_on, explanation
+from affidavit.agent.rules.facts import CONFIG, IAM, Facts
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
-from affidavit.agent.rules.policies import Document, Says, covers, judge, matching, statements, texts
+from affidavit.agent.rules.policies import Document, statements, texts
 from affidavit.agent.rules.runs import Sign
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, IncidentSeverity, RiskLevel
 from affidavit.ports import LogLine
 from affidavit.workloads.denials import Denial, denials
 
 LAMBDA = "lambda.amazonaws.com"
+_NOT_SIMULATED = ("resource-based policy", "VPC endpoint policy", "service control policy", "session policy")
 
 
 def permission_faults(facts: Facts) -> Iterator[Fault]:
@@ -36,11 +38,20 @@ def _denied_now(facts: Facts) -> list[Sign]:
 
 
 def _is_granted_since(facts: Facts, denial: Denial | None, sign: Sign) -> bool:
-    """IAM's simulator allows it now, and every run after that line fared better: then it is over."""
-    if denial is None:
+    """IAM's simulator allows it now, and the newest run did well: then it is over.
+
+    What the simulator does not know of may still deny it now and then, so there the last runs count.
+    """
+    if denial is None or not _is_simulated_as_allowed(facts, denial):
         return False
-    decision = _decision(facts, denial)
-    return decision is not None and decision[1].get("decision") == "allowed" and not _is_in_last_runs(facts, sign)
+    if any(who in sign.message for who in _NOT_SIMULATED):
+        return not _is_in_last_runs(facts, sign)
+    return facts.history.runs[-1].is_good
+
+
+def _is_simulated_as_allowed(facts: Facts, denial: Denial) -> bool:
+    decision = decision_on(facts, denial)
+    return decision is not None and decision[1].get("decision") == "allowed"
 
 
 def _is_in_last_runs(facts: Facts, sign: Sign) -> bool:
@@ -51,163 +62,34 @@ def _is_in_last_runs(facts: Facts, sign: Sign) -> bool:
 
 def _denial_fault(facts: Facts, sign: Sign, denial: Denial | None) -> Fault:
     action = denial.action if denial else "an action the log does not name"
-    explained = _explanation(facts, denial, sign.message)
+    explained = explanation(facts, denial, sign.message)
     role = str(facts.iam.get("role_name") or "")
     logged = facts.quote(sign, shows=f"AWS denied {action} to the function.")
     cause, pointers, extra, gap = explained
     return Fault(
         kind=FaultType.PERMISSION_LOSS,
-        cause=f"access to {action} is denied: {cause}",
+        cause=f"access to {action} {'was' if cause.endswith(CHANGED_SINCE) else 'is'} denied: {cause}",
         resources=names(role or facts.function, *extra, _known_resource(facts, denial)),
         proof=(logged, *pointers),
-        remedy=Remedy(
-            action=f"Allow {action} again",
-            details=f"{cause[0].upper()}{cause[1:]}. Put back the permission there, no wider than it was.",
-            risk=RiskLevel.MEDIUM,
-        ),
+        remedy=_remedy(action, cause),
         explains=frozenset({"denied", "raised"}),
         gaps=(gap,) if gap else (),
     )
 
 
+def _remedy(action: str, cause: str) -> Remedy:
+    said = f"{cause[0].upper()}{cause[1:]}."
+    if cause.endswith(CHANGED_SINCE):
+        details = f"{said} Run the function once and read its newest log lines before anything is changed."
+        return Remedy(action=f"See whether {action} is still denied", details=details)
+    details = f"{said} Put back the permission there, no wider than it was."
+    return Remedy(action=f"Allow {action} again", details=details, risk=RiskLevel.MEDIUM)
+
+
 def _known_resource(facts: Facts, denial: Denial | None) -> str | None:
     """The denied resource, if IAM's own answer names it too: a log line alone could name anything."""
     resource = denial.resource if denial else None
-    return resource if resource and resource in json.dumps(facts.iam) else None
-
-
-Explanation = tuple[str, tuple[EvidencePointer, ...], tuple[str, ...], str]
-
-
-def _explanation(facts: Facts, denial: Denial | None, message: str) -> Explanation:
-    """The cause in words, what shows it, the resources it names, and what could not be seen."""
-    role = str(facts.iam.get("role_name") or "the function's role")
-    if not facts.iam or denial is None:
-        return f"which policy of {role} does it was not seen", (), (), "the policies behind the denial were not read"
-    for explain in (_by_boundary, _by_resource_policy, _by_endpoint, _by_statement):
-        found = explain(facts, denial, message)
-        if found is not None:
-            return found
-    if "service control policy" in message:
-        return (
-            "a service control policy of the organization forbids it",
-            (),
-            (),
-            "service control policies cannot be read from here",
-        )
-    decision = _decision(facts, denial)
-    if decision is not None:
-        place, said = decision
-        pointer = facts.point(
-            IAM, "simulated_decisions", place, "decision", shows=f"IAM's simulator on {denial.action}."
-        )
-        acted = facts.point(IAM, "simulated_decisions", place, "action", shows="The action that was simulated.")
-        gap = (
-            "" if said.get("decision") != "allowed" else "IAM's simulator allows it; the denial may come from elsewhere"
-        )
-        return f"no policy of {role} allows it", proofs(pointer, acted), (), gap
-    return _by_silence(facts, denial, role)
-
-
-def _by_silence(facts: Facts, denial: Denial, role: str) -> Explanation:
-    documents = {**facts.iam.get("inline_policies", {}), **facts.iam.get("attached_policy_documents", {})}
-    said = judge(documents.values(), denial.action, denial.resource)
-    pointers = [
-        facts.point(
-            IAM,
-            "inline_policies",
-            name,
-            *one.place,
-            "Action",
-            *_first(one.body.get("Action")),
-            shows=f"What {name} allows instead.",
-        )
-        for name, document in facts.iam.get("inline_policies", {}).items()
-        for one in list(statements(document))[:1]
-    ]
-    gap = "" if said is Says.SILENT else "a policy seems to allow it; what denies it was not seen"
-    attached = facts.point(IAM, "role_name", shows="The role whose policies were read.")
-    return f"the policies of {role} hold no permission for it", proofs(attached, *pointers[:3]), (), gap
-
-
-def _first(value: object) -> tuple[int, ...]:
-    return (0,) if isinstance(value, list) and value else ()
-
-
-def _by_boundary(facts: Facts, denial: Denial, message: str) -> Explanation | None:
-    boundary = facts.iam.get("permissions_boundary")
-    decision = _decision(facts, denial)
-    is_blocked = decision is not None and decision[1].get("allowed_by_boundary") is False
-    if not boundary or not (is_blocked or "permissions boundary" in message):
-        return None
-    shown = facts.point(IAM, "permissions_boundary", shows="The boundary on the role.")
-    simulated = (
-        facts.point(IAM, "simulated_decisions", decision[0], "allowed_by_boundary", shows="The boundary forbids it.")
-        if decision
-        else None
-    )
-    return f"the permissions boundary {boundary} does not allow it", proofs(shown, simulated), (str(boundary),), ""
-
-
-def _by_resource_policy(facts: Facts, denial: Denial, message: str) -> Explanation | None:
-    if "resource-based policy" not in message:
-        return None
-    for arn, document in cast("Mapping[str, Document]", facts.iam.get("resource_policies", {})).items():
-        for one in statements(document):
-            if one.effect == "Deny" and covers(one, denial.action, denial.resource):
-                shown = facts.point(
-                    IAM, "resource_policies", arn, *one.place, "Effect", shows=f"A Deny in the policy on {arn}."
-                )
-                return f"the policy on {arn} denies it", proofs(shown), (arn,), ""
-    return "a policy on the resource denies it", (), (), "the policy on that resource was not read"
-
-
-def _by_endpoint(facts: Facts, denial: Denial, message: str) -> Explanation | None:
-    if "VPC endpoint policy" not in message:
-        return None
-    service = denial.action.partition(":")[0]
-    for place, endpoint in enumerate(facts.network.get("endpoints", [])):
-        document = endpoint.get("policy")
-        if (
-            document
-            and str(endpoint["service"]).endswith(f".{service}")
-            and not matching([document], denial.action, denial.resource)
-        ):
-            one = next(iter(statements(document)), None)
-            parts = (*one.place, "Resource", *_first(one.body.get("Resource"))) if one else ()
-            shown = facts.point(
-                NETWORK, "endpoints", place, "policy", *parts, shows="What the endpoint's policy lets through."
-            )
-            return (
-                f"the policy of VPC endpoint {endpoint['endpoint_id']} does not allow it",
-                proofs(shown),
-                (endpoint["endpoint_id"],),
-                "",
-            )
-    return "the policy of a VPC endpoint does not allow it", (), (), "that endpoint's policy was not read"
-
-
-def _by_statement(facts: Facts, denial: Denial, message: str) -> Explanation | None:
-    for group in ("inline_policies", "attached_policy_documents"):
-        for name, document in cast("Mapping[str, Document]", facts.iam.get(group, {})).items():
-            for one in matching([document], denial.action, denial.resource):
-                if one.effect == "Deny":
-                    shown = facts.point(IAM, group, name, *one.place, "Effect", shows=f"{name} denies it.")
-                    decision = _decision(facts, denial)
-                    simulated = (
-                        facts.point(
-                            IAM, "simulated_decisions", decision[0], "decision", shows="IAM's simulator agrees."
-                        )
-                        if decision
-                        else None
-                    )
-                    return f"the policy {name} denies it", proofs(shown, simulated), (name,), ""
-    return None
-
-
-def _decision(facts: Facts, denial: Denial) -> tuple[int, Mapping[str, Any]] | None:
-    listed = facts.iam.get("simulated_decisions", [])
-    return next(((place, one) for place, one in enumerate(listed) if one.get("action") == denial.action), None)
+    return resource if resource and resource != "*" and resource in json.dumps(facts.iam) else None
 
 
 def _role_faults(facts: Facts) -> Iterator[Fault]:
