@@ -52,7 +52,7 @@ def uncounted(cluster: str | None, known: Mapping[str, Baseline]) -> list[str]:
     if cluster is None or known:
         return []
     return [
-        f"no bundle of a cluster {cluster!a} was counted in the last {KEPT.days} days: nothing is marked is_baseline"
+        f"no bundle of the cluster clusterContext names was counted in {KEPT.days} days: nothing is marked is_baseline"
     ]
 
 
