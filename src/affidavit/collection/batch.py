@@ -5,7 +5,7 @@ that dies half-way is continued by the next one with the same token, and no node
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final, TypeVar
@@ -30,8 +30,8 @@ from affidavit.collection.rows import (
 from affidavit.collection.sample import Choice, choose, node_limit
 from affidavit.collection.start import start_once
 from affidavit.collection.tasks import Task, TaskState, a_task
-from affidavit.errors import AffidavitError, NotFound
-from affidavit.ports import Absent, AnyOf, ConditionFailed, Lacks, Put
+from affidavit.errors import AffidavitError, InputRefused, NotFound
+from affidavit.ports import Absent, AnyOf, ConditionFailed, Lacks, Node, Put
 
 # SSM starts a few executions a second for an account; more callers would only be throttled.
 CALLERS: Final = 4
@@ -44,8 +44,8 @@ def batch_collect(request: BatchCollectRequest, desk: Desk) -> BatchAnswer:
     """Asks every chosen node once; one that cannot be collected is in the answer with its reason.
 
     Raises:
-        InputRefused: collection is off, or the cluster is not on the list or does not exist.
-        NotFound: the cluster has no node that fits the strategy.
+        InputRefused: collection is off, or the cluster is not on the list.
+        NotFound: there is no such cluster, or it has no node that fits the strategy.
     """
     require_enabled(desk)
     require_listed(request.cluster_name, desk)
@@ -84,7 +84,7 @@ def _settle(request: BatchCollectRequest, desk: Desk) -> tuple[Batch, bool]:
 
 
 def _planned(batch_id: str, request: BatchCollectRequest, region: str, token: str, limit: int, desk: Desk) -> Batch:
-    nodes = directory_of(desk).nodes_of(request.cluster_name, region=region)
+    nodes = _nodes_of(request.cluster_name, region, desk)
     choice = choose(nodes, request.strategy, limit, cluster=request.cluster_name)
     if not choice.nodes:
         raise _nothing_to_collect(request, len(nodes), choice)
@@ -100,6 +100,14 @@ def _planned(batch_id: str, request: BatchCollectRequest, region: str, token: st
         passed_over=[PassedOverNode(instance_id=i, reason=why) for i, why in choice.passed_over[:LISTED_PASSED_OVER]],
         passed_over_total=len(choice.passed_over),
     )
+
+
+def _nodes_of(cluster: str, region: str, desk: Desk) -> Sequence[Node]:
+    directory = directory_of(desk)
+    try:
+        return directory.nodes_of(cluster, region=region)
+    except InputRefused as error:
+        raise NotFound(str(error), hint=error.hint) from error
 
 
 def _nothing_to_collect(request: BatchCollectRequest, found: int, choice: Choice) -> NotFound:

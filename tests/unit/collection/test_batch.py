@@ -190,9 +190,9 @@ def test_a_batch_of_a_cluster_that_is_not_on_the_list_asks_nobody(tmp_path: Path
     assert not fleet.collector.executions
 
 
-def test_a_cluster_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+def test_a_cluster_that_does_not_exist_is_not_found(tmp_path: Path) -> None:
     fleet = Fleet(tmp_path, nodes(1))
-    with pytest.raises(InputRefused, match="no cluster"):
+    with pytest.raises(NotFound, match="no cluster"):
         ask(fleet, region="eu-west-1")
 
 
