@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -203,9 +204,14 @@ def test_a_quote_of_a_redacted_line_verifies(calls: Calls) -> None:
 # --- hostile questions -----------------------------------------------------------------------------------------------
 
 
+@cache
+def fields_of(tool: Tool) -> list[str]:
+    return list(input_schema(tool, has_debug=False)["properties"])
+
+
 def hostile_arguments(tool: Tool, choose: random.Random) -> dict[str, Any]:
     """Some of the tool's own fields, some strangers, with values that fit, nearly fit, or have no business there."""
-    fields = list(input_schema(tool, has_debug=False)["properties"])
+    fields = fields_of(tool)
     values: list[Any] = [*HOSTILE, NODE, None, True, -1, 0, 1, 2**63, 1e308, [], [NODE], {}, {"a": [{}]}, [[[]]]]
     usable = {"instanceId": NODE, "logKey": f"eks_{NODE}/extracted/kubelet/kubelet.log", "query": "x"}
     arguments = {name: usable[name] for name in fields if name in usable and choose.random() < 0.6}
