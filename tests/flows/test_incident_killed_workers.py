@@ -67,8 +67,10 @@ def event(name: str) -> dict[str, Any]:
     return {"Records": [{"Sns": {"MessageId": name, "Message": json.dumps(report)}}]}
 
 
-def name_of_write(_path: str, headers: Any, _body: bytes) -> str | None:
+def name_of_write(path: str, headers: Any, body: bytes) -> str | None:
     target = str(headers.get("x-amz-target", "")).rpartition(".")[2]
+    if not target and body and "/incidents/" in path:
+        return f"object {path.split('/')[-2]}"
     return f"write {target}" if target in WRITES else None
 
 
@@ -111,7 +113,8 @@ def test_killed_before_any_effect_an_incident_ends_once_and_asks_at_most_once_mo
     normal = worked.chat_calls - before
     assert ended == 0
     assert normal >= 2
-    assert {name.split()[0] for name in undisturbed.names} == {"write", "chat", "tool"}
+    assert {name.split()[0] for name in undisturbed.names} == {"write", "object", "chat", "tool"}
+    assert {"object answers", "object progress", "object chain"} <= set(undisturbed.names)
     supervisor = later(worked.scene.supervisor)
     for number, what in enumerate(undisturbed.names):
         _killed_and_recovered(worked, supervisor, number, what, normal)

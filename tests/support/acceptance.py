@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,10 @@ class Scene:
         return (self.path.folder / "supervisor.log").read_text()[-3000:]
 
     def _listed(self) -> list[State]:
-        return self.supervisor.states.listed(self.app.clock.now(), limit=100)
+        """Newest first. Yesterday's, too: it may have been received before midnight."""
+        now = self.app.clock.now()
+        days = (now, now - timedelta(days=1))
+        return [state for day in days for state in self.supervisor.states.listed(day, limit=100)]
 
     def _planned(self, fault: str) -> tuple[Fault, Any]:
         kind, _, detail = fault.partition(" ")
