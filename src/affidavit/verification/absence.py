@@ -59,7 +59,14 @@ def _shortfalls(pointer: EvidencePointer, answer: JsonValue) -> list[str]:
         found.append("the answer is cut")
     if answer.get("is_complete") is False or ("events" in answer and answer.get("is_complete") is not True):
         found.append("the answer did not cover its whole window")
-    return [*found, *_unscanned(answer), *_unread(pointer, answer.get("not_read"))]
+    return [*found, *_cut_messages(answer), *_unscanned(answer), *_unread(pointer, answer.get("not_read"))]
+
+
+def _cut_messages(answer: Mapping[str, JsonValue]) -> list[str]:
+    events = answer.get("events")
+    listed = events if isinstance(events, Sequence) and not isinstance(events, str) else ()
+    is_cut = any(isinstance(event, Mapping) and event.get("omitted_characters") for event in listed)
+    return ["the end of a long message was left out"] if is_cut else []
 
 
 def _unwatched(pointer: EvidencePointer, answer: JsonValue) -> list[str]:

@@ -189,3 +189,9 @@ def test_a_policy_that_allows_what_the_log_denies_is_not_said_to_be_missing(deni
 def test_a_denial_that_iam_still_confirms_is_not_over_after_one_good_run() -> None:
     diagnosis = after_a_denial(DENIED_ON, is_newest=False, decision="implicitDeny")
     assert "no policy of reader allows it" in diagnosis.root_cause
+
+
+def test_a_decision_on_another_resource_takes_no_denial_back() -> None:
+    other = DENIED_ON.replace("input.json", "other.json")
+    diagnosis = after_a_denial(other, is_newest=False, decision="allowed")
+    assert FaultType.PERMISSION_LOSS in diagnosis.fault_types

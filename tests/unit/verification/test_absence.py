@@ -88,3 +88,13 @@ def test_nothing_in_wrapping_is_nothing(value: JsonValue) -> None:
         entry = make_entry("E-001", "get_recent_logs", {}, {"events": value, "is_complete": is_complete})
         pointer = a_pointer("get_recent_logs", "/events", value, "the events")
         assert verify_pointer(0, pointer, [entry], None).holds is is_complete
+
+
+@pytest.mark.parametrize("omitted", [0, 17])
+def test_a_message_that_was_cut_was_not_looked_at_everywhere(omitted: int) -> None:
+    event: JsonValue = {"message": STARTED, "omitted_characters": omitted}
+    entry = make_entry("E-001", "get_recent_logs", {}, {"events": [event], "is_complete": True})
+    absent = a_pointer("get_recent_logs", "/events/0/message", STARTED, "There were no time-outs.")
+    there = a_pointer("get_recent_logs", "/events/0/message", STARTED, "A run began.")
+    assert verify_pointer(0, absent, [entry], None).holds is (omitted == 0)
+    assert verify_pointer(0, there, [entry], None).holds

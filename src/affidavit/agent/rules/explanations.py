@@ -159,5 +159,11 @@ def _by_statement(facts: Facts, denial: Denial, message: str) -> Explanation | N
 
 
 def decision_on(facts: Facts, denial: Denial) -> tuple[int, Mapping[str, Any]] | None:
-    listed = facts.iam.get("simulated_decisions", [])
-    return next(((place, one) for place, one in enumerate(listed) if one.get("action") == denial.action), None)
+    """Of the same action on the same resource: on another one it may well be allowed."""
+    listed = cast("list[Mapping[str, Any]]", facts.iam.get("simulated_decisions", []))
+    return next(((place, one) for place, one in enumerate(listed) if _is_about(one, denial)), None)
+
+
+def _is_about(decision: Mapping[str, Any], denial: Denial) -> bool:
+    is_resource = denial.resource is None or decision.get("resource") == denial.resource
+    return decision.get("action") == denial.action and is_resource
