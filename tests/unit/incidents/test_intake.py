@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -232,7 +232,7 @@ FIELDS = st.sampled_from(
 BODIES = st.recursive(JSON, lambda inner: st.dictionaries(FIELDS, inner, max_size=6), max_leaves=6)
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     body=st.dictionaries(FIELDS, BODIES, max_size=8), shape=st.sampled_from([REPORT, an_alarm(), an_invocation(), {}])
 )
