@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from affidavit.adapters.local.objects import DirectoryObjectStore
@@ -164,6 +164,7 @@ def test_what_cannot_be_kept_is_told(records: Records) -> None:
     assert any("no longer points at what was recorded" in note for note in read.notes)
 
 
+@settings(deadline=None)
 @given(st.integers(0, len(LINE)), st.integers(0, len(LINE)))
 def test_every_cut_of_a_line_with_a_secret_verifies_after_as_it_did_before(start: int, end: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
