@@ -1,5 +1,7 @@
 """Rules over what tools answered: the exact faults of every scenario, and no health without proof."""
 
+from typing import Any
+
 import pytest
 import re2
 
@@ -99,7 +101,7 @@ def _history(*lines: str | None):
 def test_a_fault_that_stopped_many_runs_ago_is_over() -> None:
     past = _history("[ERROR] TypeError: x", *[None] * 6)
     assert past.current("raised") == []
-    assert [sign.kind for sign in past.over()] == ["raised"]
+    assert [sign.kind for sign in past.newest_signs()] == ["raised"]
 
 
 def test_a_fault_that_comes_every_few_runs_is_not_over_between_two() -> None:
@@ -195,3 +197,50 @@ def test_a_decision_on_another_resource_takes_no_denial_back() -> None:
     other = DENIED_ON.replace("input.json", "other.json")
     diagnosis = after_a_denial(other, is_newest=False, decision="allowed")
     assert FaultType.PERMISSION_LOSS in diagnosis.fault_types
+
+
+# --- a way that is open again ----------------------------------------------------------------------------------------
+
+UNREACHED = '[ERROR] ConnectTimeoutError: Connect timeout on endpoint URL: "https://s3.ca-central-1.amazonaws.com/"'
+OPEN = {
+    "in_vpc": True,
+    "vpc_id": "vpc-1",
+    "security_groups": [{"group_id": "sg-1", "egress": [{"protocol": "all", "ports": "all", "to": ["0.0.0.0/0"]}]}],
+    "subnets": [],
+}
+
+
+def after_an_outage(*lines: str | None, network: dict[str, Any], concurrency: int | None = 0) -> Diagnosis:
+    events = [event for number, line in enumerate(lines) for event in _run(number, line)]
+    ledger = Ledger()
+    ledger.record("get_recent_logs", {}, {"log_group": "g", "events": events[::-1], "is_complete": True})
+    ledger.record("get_lambda_config", {}, {"FunctionName": "f", "ReservedConcurrentExecutions": concurrency})
+    ledger.record("get_network_state", {}, network)
+    diagnosis = best_so_far(ledger.entries)
+    assert diagnosis is not None
+    return diagnosis
+
+
+def test_a_way_that_nothing_blocks_any_more_is_no_fault_after_a_good_run() -> None:
+    assert after_an_outage(UNREACHED, UNREACHED, None, network=OPEN).fault_types == (FaultType.THROTTLING,)
+
+
+def test_what_is_over_is_told_as_over_and_not_as_if_nothing_had_been() -> None:
+    diagnosis = after_an_outage(UNREACHED, None, network=OPEN, concurrency=None)
+    assert diagnosis.fault_types == ()
+    assert diagnosis.root_cause == "The failure is over: the newest runs succeed."
+    assert any(UNREACHED.startswith(str(pointer.value)[:30]) for pointer in diagnosis.evidence)
+
+
+@pytest.mark.parametrize(
+    ("lines", "network"),
+    [
+        ((None, UNREACHED), OPEN),
+        ((UNREACHED, None, UNREACHED, None), OPEN),
+        ((UNREACHED, None), {**OPEN, "not_read": [{"what": "network ACLs", "why": "AccessDenied"}]}),
+        ((UNREACHED, None), {**OPEN, "security_groups": [{"group_id": "sg-1", "egress": []}]}),
+    ],
+    ids=["the newest run met it", "it comes and goes", "not all of the way was read", "the way is shut"],
+)
+def test_else_a_host_out_of_reach_stays_a_fault(lines: tuple[str | None, ...], network: dict[str, Any]) -> None:
+    assert FaultType.NETWORK_BLOCK in after_an_outage(*lines, network=network).fault_types

@@ -129,10 +129,11 @@ def _of_none(known: Facts, entries: Sequence[Entry], gaps: Sequence[str]) -> Dia
 
 def _healthy(known: Facts, entries: Sequence[Entry], gaps: Sequence[str]) -> Diagnosis:
     last = known.history.runs[-1]
-    over = known.history.over()
+    # The newest run did well and no rule found a fault: whatever sign there is belongs to the past.
+    over = known.history.newest_signs()
     pointers = proofs(
         known.point(LOGS, "events", last.report or 0, "message", shows="The newest run, which ended well."),
-        *(known.quote(sign, shows="An earlier failure; later runs do not show it.") for sign in over),
+        *(known.quote(sign, shows="An earlier failure; the newest run does not show it.") for sign in over),
         known.point(CONFIG, "Metrics", "errors", shows="Failed runs in the window of the metrics."),
         known.point(CONFIG, "State", shows="The function's state."),
         known.point(IAM, "simulated_decisions", 0, "decision", shows="IAM's simulator now."),

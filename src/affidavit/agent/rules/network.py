@@ -27,7 +27,9 @@ def network_faults(facts: Facts) -> Iterator[Fault]:
     if not facts.network.get("in_vpc") or not (signs or silent):
         return
     blocks = list(_blocks(facts, is_naming=any(sign.kind == "unresolved" for sign in signs)))
-    if blocks or signs:
+    # Nothing blocks the way, all of it was read, and a packet got through: somebody has opened it again.
+    is_open = not blocks and not facts.network.get("not_read")
+    if blocks or (signs and not (is_open and facts.history.has_passed("unreachable", "unresolved"))):
         yield _blocked(facts, signs or silent, blocks)
 
 

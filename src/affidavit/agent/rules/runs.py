@@ -59,11 +59,15 @@ class History:
         found = [sign for kind in kinds if (sign := self._newest(kind)) is not None]
         return sorted(found, key=lambda sign: sign.event)
 
-    def over(self) -> list[Sign]:
-        """Signs that came and have not come back."""
-        kinds = dict.fromkeys(sign.kind for run in self.runs for sign in run.signs)
-        current = {sign.kind for sign in self.current(*kinds)}
-        return [self._last(kind) for kind in kinds if kind not in current]
+    def has_passed(self, *kinds: str) -> bool:
+        """One outbreak and a good run since. What comes and goes has not passed, however well the newest run went."""
+        places = [place for place, run in enumerate(self.runs) if any(sign.kind in kinds for sign in run.signs)]
+        is_one = all(later - earlier == 1 for earlier, later in pairwise(places))
+        return bool(places) and is_one and self.runs[-1].is_good
+
+    def newest_signs(self) -> list[Sign]:
+        """The last of each kind."""
+        return [self._last(kind) for kind in dict.fromkeys(sign.kind for run in self.runs for sign in run.signs)]
 
     def with_sign(self, kind: str) -> list[Run]:
         return [run for run in self.runs if any(sign.kind == kind for sign in run.signs)]

@@ -32,7 +32,7 @@ def configuration_faults(facts: Facts) -> Iterator[Fault]:
 
 def code_faults(facts: Facts) -> Iterator[Fault]:
     for sign in facts.history.current("key-missing", "raised"):
-        if (sign.kind == "key-missing" and _is_unset(facts, sign)) or _is_denial(facts, sign):
+        if (sign.kind == "key-missing" and _is_unset(facts, sign)) or _is_told_elsewhere(facts, sign):
             continue
         yield _code(
             facts,
@@ -42,9 +42,10 @@ def code_faults(facts: Facts) -> Iterator[Fault]:
         )
 
 
-def _is_denial(facts: Facts, sign: Sign) -> bool:
-    """The line says that AWS denied something: a permission is missing, or was until somebody gave it back."""
-    return any(one.kind == "denied" and one.event == sign.event for run in facts.history.runs for one in run.signs)
+def _is_told_elsewhere(facts: Facts, sign: Sign) -> bool:
+    """The line says that AWS denied something or a host was out of reach: other rules tell that, or know it is over."""
+    told = ("denied", "unreachable", "unresolved")
+    return any(one.kind in told and one.event == sign.event for run in facts.history.runs for one in run.signs)
 
 
 def unknown_faults(facts: Facts) -> Iterator[Fault]:
