@@ -94,7 +94,8 @@ def test_when_both_policies_are_gone_both_are_reported(here: Scene) -> None:
 @pytest.mark.parametrize("to", [0, 1])
 def test_a_throttled_function_that_cannot_report_itself_is_diagnosed_from_its_alarm(here: Scene, to: int) -> None:
     here.breaks(f"throttle {to}")
-    assert "throttled" in here.runs(at_once=6)
+    # On a busy machine the calls of one round may come one after the other.
+    assert any("throttled" in here.runs(at_once=6) for _ in range(10))
     diagnosis = proven(here, here.ended(named=here.alarm("Throttles")))
     assert kinds(diagnosis) == {"throttling"}
     assert f"reserved concurrency of data-processor is {to}" in diagnosis.root_cause.lower()
@@ -117,6 +118,6 @@ def test_of_two_faults_at_once_both_are_reported(here: Scene) -> None:
     before = here.seen()
     here.breaks("revoke s3")
     here.breaks("throttle 1")
-    assert {"failed", "throttled"} <= set(here.runs(at_once=6))
+    assert any({"failed", "throttled"} <= set(here.runs(at_once=6)) for _ in range(10))
     diagnosis = proven(here, here.ended(after=before))
     assert kinds(diagnosis) == {"permission_loss", "throttling"}
