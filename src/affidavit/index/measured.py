@@ -4,7 +4,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from affidavit.bundle.layout import role_of
+from affidavit.bundle.layout import component_of, role_of
 from affidavit.checks.run import Hit, ShownBy
 from affidavit.evidence.finding import ByteRange, Evidence, Finding, LineRange, Occurrence, excerpt_of
 
@@ -18,7 +18,7 @@ def measured_finding(full_key: str, location: Path, shown: ShownBy) -> Finding:
         severity=check.severity,
         pattern=check.name,
         description=check.means,
-        component=role_of(shown.path).holds[0],
+        component=component_of(b"", role_of(shown.path)),
         signal=check.signal,
         count=len(shown.hits),
         first_seen=None,

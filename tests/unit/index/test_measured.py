@@ -1,0 +1,40 @@
+"""Findings that checks measure, for files of any name."""
+
+from pathlib import Path
+
+from tests.support.bundles import analyze_at, write_form
+from tests.support.packs import a_pack, a_rule
+
+from affidavit.checks.check import Check
+from affidavit.knowledge import Knowledge
+
+OWN_CHECK = Check.model_validate(
+    {
+        "id": "custom.large-environment",
+        "name": "Large environment of our own",
+        "means": "A process of ours has many environment variables.",
+        "severity": "low",
+        "because": "The test says so.",
+        "signal": "custom.large-environment",
+        "reads": ["custom/environments.txt"],
+        "first_steps": ["Look at the test."],
+        "compute": "processes.large-environments",
+        "arguments": {"above": 10},
+        "samples": {
+            "fires": [
+                {
+                    "files": {"custom/environments.txt": "1 99\n"},
+                    "shows": [{"in": "custom/environments.txt", "line": 1}],
+                }
+            ],
+            "quiet": [{"files": {"custom/environments.txt": "1 2\n"}}],
+        },
+    }
+)
+
+
+def test_a_check_on_a_file_outside_the_layout_gives_a_finding_of_an_unknown_component(tmp_path: Path) -> None:
+    knowledge = Knowledge(pack=a_pack(a_rule("test.kaput", "KAPUT")), checks=(OWN_CHECK,))
+    bundle = write_form({"kubelet/kubelet.log": b"x\n", "custom/environments.txt": b"7 99\n"}, tmp_path, "directory")
+    [finding] = analyze_at(bundle, knowledge, tmp_path / "work").index.findings
+    assert (finding.rule, finding.component, finding.evidence.excerpt) == (OWN_CHECK.id, "unknown", "7 99")
