@@ -82,7 +82,6 @@ def outbreaks(hits: Micros, pause_seconds: int) -> list[NDArray[np.int64]]:
 def most_within(hits: Micros, seconds: int) -> int:
     """The most hits that any stretch of `seconds` holds; hits without a time count as one stretch of their own."""
     known = np.sort(hits[hits != UNKNOWN])
-    if not len(known):
-        return len(hits)
     first_in_reach = np.searchsorted(known, known - seconds * SECOND, side="left")
-    return int((np.arange(len(known)) - first_in_reach + 1).max())
+    densest = int((np.arange(len(known)) - first_in_reach + 1).max(initial=0))
+    return max(densest, len(hits) - len(known))

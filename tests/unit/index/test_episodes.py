@@ -148,6 +148,14 @@ def test_the_densest_stretch_is_found(hits: np.ndarray, seconds: int) -> None:
     assert most_within(hits, seconds) == slow
 
 
+@given(hits=times, seconds=st.integers(1, 200), untimed=st.integers(0, 60))
+def test_hits_without_a_time_are_a_stretch_of_their_own_whatever_stands_beside_them(
+    hits: np.ndarray, seconds: int, untimed: int
+) -> None:
+    both = np.concatenate([hits, np.full(untimed, UNKNOWN, dtype=np.int64)])
+    assert most_within(both, seconds) == max(most_within(hits, seconds), untimed)
+
+
 @given(hits=times, starts=times, seconds=st.integers(1, 200))
 def test_soon_after_means_within_the_time_of_some_start(hits: np.ndarray, starts: np.ndarray, seconds: int) -> None:
     expected = [any(0 <= hit - start <= seconds * SECOND for start in starts) for hit in hits]
