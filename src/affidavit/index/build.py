@@ -27,7 +27,7 @@ from affidavit.evidence.finding import (
 )
 from affidavit.evidence.severity import Severity
 from affidavit.index.clock import UNKNOWN, BundleClock, Micros, micros_of, time_of, times_of
-from affidavit.index.episodes import Span, is_startup, most_within, outbreaks, soon_after, spans
+from affidavit.index.episodes import Span, in_order, is_startup, merged, most_within, outbreaks, soon_after, spans
 from affidavit.index.hits import FileHits
 from affidavit.index.slots import Says, Slot
 
@@ -113,16 +113,24 @@ class _Context:
     """What the rest of the bundle says about a fault: what cleared or announced it, and when things started."""
 
     def __init__(self, groups: Sequence[_Group], clock: BundleClock) -> None:
-        self._times = {(group.slot.rule.id, group.slot.says, group.file.path): group.times for group in groups}
+        self._times = {_said(group, group.slot.says): group.times for group in groups}
+        self._in_order: dict[tuple[str, Says, str], Micros] = {}
         starts = [group.times for group in groups if group.slot.rule.marks_start and group.slot.says is Says.FAULT]
         if clock.booted_at is not None:
             starts.append(np.array([micros_of(clock.booted_at)], dtype=np.int64))
         self.collected = micros_of(clock.collected_at) if clock.collected_at is not None else UNKNOWN
-        self.starts: Micros = np.concatenate(starts) if starts else _NO_TIMES
+        self.starts: Micros = merged(np.concatenate(starts)) if starts else _NO_TIMES
 
     def times(self, group: _Group, says: Says) -> Micros:
-        """Of lines in the same file that say this about the group's rule."""
-        return self._times.get((group.slot.rule.id, says, group.file.path), _NO_TIMES)
+        """Of lines in the same file that say this about the group's rule, in order."""
+        said = _said(group, says)
+        if said not in self._in_order:
+            self._in_order[said] = in_order(self._times.get(said, _NO_TIMES))
+        return self._in_order[said]
+
+
+def _said(group: _Group, says: Says) -> tuple[str, Says, str]:
+    return group.slot.rule.id, says, group.file.path
 
 
 def _groups(file: ScannedText, slots: Sequence[Slot], clock: BundleClock) -> Iterator[_Group]:

@@ -1,6 +1,7 @@
 """When a fault was there: spans between its lines and the lines that clear it, start-ups, planned stops, bursts.
 
-All functions take times in microseconds, in line order, and know nothing of rules; UNKNOWN times decide nothing.
+All functions take times in microseconds and know nothing of rules. Those of hits are in line order, and UNKNOWN ones
+decide nothing; what hits are compared with is `in_order`: one fault may have many outbreaks, and nobody sorts for each.
 """
 
 from dataclasses import dataclass
@@ -28,36 +29,44 @@ class Span:
     cleared: int
 
 
+def in_order(times: Micros) -> Micros:
+    """The known ones, sorted."""
+    return np.sort(times[times != UNKNOWN])
+
+
 def spans(hits: Micros, clears: Micros) -> list[Span]:
     """Hits between two clears are one span; it ends with the first clear behind it."""
-    hits = np.sort(hits[hits != UNKNOWN])
-    clears = np.sort(clears[clears != UNKNOWN])
+    hits = in_order(hits)
     # How many clears came before each hit names its span; a clear at the very same time comes after it.
     numbers = np.searchsorted(clears, hits, side="left")
-    found: list[Span] = []
-    for number in np.unique(numbers):
-        inside = hits[numbers == number]
-        cleared = int(clears[number]) if number < len(clears) else UNKNOWN
-        found.append(Span(start=int(inside[0]), end=int(inside[-1]), count=len(inside), cleared=cleared))
-    return found
+    if not len(hits):
+        return []
+    first = np.flatnonzero(np.diff(numbers, prepend=-1))
+    last = np.append(first[1:], len(hits)) - 1
+    over = numbers[first]
+    cleared = np.full(len(first), UNKNOWN)
+    cleared[over < len(clears)] = clears[over[over < len(clears)]]
+    columns = hits[first], hits[last], last - first + 1, cleared
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [Span(start=start, end=end, count=count, cleared=clear) for start, end, count, clear in rows]
 
 
 def is_startup(hits: Micros, starts: Micros, seconds: int, *, collected: int) -> bool:
     """Whether all hits came within `seconds` of a start and had stopped well before the collection.
 
     A daemon that starts over and over is no start-up: more than MOST_STARTS of them with hits are an outage.
+    `starts` are `merged`.
     """
-    starts = _merged(starts)
     if collected == UNKNOWN or not soon_after(hits, starts, seconds).all():
         return False
     with_hits = np.unique(np.searchsorted(starts, hits, side="right"))
     return len(with_hits) <= MOST_STARTS and int(hits.max()) <= collected - QUIET_BEFORE_COLLECTION * SECOND
 
 
-def _merged(starts: Micros) -> Micros:
+def merged(starts: Micros) -> Micros:
     """One start for all that begins together: runtime, kubelet and network plugin come up within two minutes."""
     kept: list[int] = []
-    for start in np.sort(starts[starts != UNKNOWN]).tolist():
+    for start in in_order(starts).tolist():
         if not kept or start - kept[-1] > TOGETHER * SECOND:
             kept.append(start)
     return np.array(kept, dtype=np.int64)
@@ -65,7 +74,6 @@ def _merged(starts: Micros) -> Micros:
 
 def soon_after(hits: Micros, starts: Micros, seconds: int) -> Mask:
     """Which hits come within `seconds` after one of the starts."""
-    starts = np.sort(starts[starts != UNKNOWN])
     if not len(starts):
         return np.zeros(len(hits), dtype=bool)
     latest = np.searchsorted(starts, hits, side="right") - 1

@@ -14,7 +14,7 @@ from tests.support.packs import a_pack, a_rule
 from affidavit.evidence.finding import Finding, State
 from affidavit.evidence.severity import Severity
 from affidavit.index.clock import UNKNOWN
-from affidavit.index.episodes import most_within, soon_after, spans
+from affidavit.index.episodes import in_order, most_within, soon_after, spans
 from affidavit.index.timestamps import SECOND
 
 COLLECTED = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
@@ -135,7 +135,7 @@ times = st.lists(st.integers(0, 1000), max_size=30).map(lambda seconds: np.array
 
 @given(hits=times, clears=times)
 def test_spans_hold_every_hit_once_and_no_clear_inside(hits: np.ndarray, clears: np.ndarray) -> None:
-    found = spans(hits, clears)
+    found = spans(hits, in_order(clears))
     assert sum(span.count for span in found) == len(hits)
     for span in found:
         assert not ((clears >= span.start) & (clears < span.end)).any()
@@ -159,4 +159,11 @@ def test_hits_without_a_time_are_a_stretch_of_their_own_whatever_stands_beside_t
 @given(hits=times, starts=times, seconds=st.integers(1, 200))
 def test_soon_after_means_within_the_time_of_some_start(hits: np.ndarray, starts: np.ndarray, seconds: int) -> None:
     expected = [any(0 <= hit - start <= seconds * SECOND for start in starts) for hit in hits]
-    assert soon_after(hits, starts, seconds).tolist() == expected
+    assert soon_after(hits, in_order(starts), seconds).tolist() == expected
+
+
+def test_a_fault_that_comes_and_goes_without_end_is_told_apart_in_one_pass() -> None:
+    hits = np.arange(300_000) * 2 * SECOND
+    found = spans(hits, hits + SECOND)
+    assert len(found) == 300_000
+    assert {(span.count, span.cleared - span.end) for span in found} == {(1, SECOND)}
