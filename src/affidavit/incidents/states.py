@@ -4,7 +4,7 @@ One conditional write takes an incident and raises its epoch. Every later write 
 second delivery, the watchdog and a worker that froze and woke up can never both finish it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from affidavit.errors import InvariantBroken
@@ -54,10 +54,21 @@ class IncidentStates:
         item = self._table.get(state_key(incident_id))
         return None if item is None else state_of(item)
 
-    def due(self, why: Due, *, limit: int = 100) -> list[State]:
-        """May lag behind; taking the incident decides."""
+    def due(
+        self, why: Due, *, limit: int = 100, unreadable: Callable[[str, Exception], None] | None = None
+    ) -> list[State]:
+        """May lag behind; taking the incident decides. `unreadable` is told of an item that is none of ours: one
+        that another version wrote, or somebody changed, must not keep the others from their turn."""
         items = self._table.due_before(why.value, self._clock.now().timestamp(), limit=limit)
-        return [state_of(item) for item in items if item.get("sk") == "state"]
+        found: list[State] = []
+        for item in (one for one in items if one.get("sk") == "state"):
+            try:
+                found.append(state_of(item))
+            except (ValueError, KeyError, InvariantBroken) as error:
+                if unreadable is None:
+                    raise
+                unreadable(str(item.get("pk")), error)
+        return found
 
     def listed(self, day: datetime, *, limit: int) -> list[State]:
         """The incidents that were received on this day (UTC), newest first."""

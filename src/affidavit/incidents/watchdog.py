@@ -28,12 +28,12 @@ class Tick:
 
 def tick(supervisor: Supervisor, *, until: datetime) -> Tick:
     """Close what is dead, run what is due, and be done by `until`. Conditions decide; the index only suggests."""
-    stale = supervisor.states.due(Due.LEASE)
+    stale = _due(supervisor, Due.LEASE)
     dead = [state for state in stale if not state.has_attempts_left]
     closed = sum(_close(supervisor, state) for state in dead)
     # Before the long part: telling takes moments.
-    told = sum(supervisor.people.tell(state.incident.incident_id) for state in supervisor.states.due(Due.NOTICE))
-    due = [state for state in stale if state.has_attempts_left] + supervisor.states.due(Due.RETRY)
+    told = sum(supervisor.people.tell(state.incident.incident_id) for state in _due(supervisor, Due.NOTICE))
+    due = [state for state in stale if state.has_attempts_left] + _due(supervisor, Due.RETRY)
     outcomes = [_drive(supervisor, state, until) for state in due]
     done = Tick(
         closed=closed,
@@ -46,6 +46,14 @@ def tick(supervisor: Supervisor, *, until: datetime) -> Tick:
     supervisor.telemetry.log("watchdog", **asdict(done))
     supervisor.telemetry.count(WatchdogClosed=closed, WatchdogLeft=done.left, WatchdogFailed=done.failed)
     return done
+
+
+def _due(supervisor: Supervisor, why: Due) -> list[State]:
+    def unreadable(key: str, error: Exception) -> None:
+        supervisor.telemetry.log("unreadable_incident", key=key, message=f"{type(error).__name__}: {error}"[:500])
+        supervisor.telemetry.count(WatchdogFailed=1)
+
+    return supervisor.states.due(why, unreadable=unreadable)
 
 
 def _close(supervisor: Supervisor, state: State) -> int:

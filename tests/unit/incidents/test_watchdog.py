@@ -8,8 +8,9 @@ from tests.support.incidents import REMAINING, Bench, Killed, Scripted, a_bench,
 
 from affidavit.incidents.diagnostician import AgentError, ErrorCategory
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.state import State, Status
+from affidavit.incidents.state import State, Status, state_key
 from affidavit.incidents.watchdog import Tick, tick
+from affidavit.ports import Update
 
 ID = IncidentId("inc-1")
 TRANSIENT = AgentError(category=ErrorCategory.BEDROCK_TRANSIENT, message="ThrottlingException")
@@ -114,3 +115,18 @@ def test_two_watchdogs_at_once_run_an_incident_once(tmp_path: Path) -> None:
     bench.scripted.before_end = lambda: inner.append(run(bench))
     assert run(bench) == Tick(driven=1)
     assert inner == [Tick()]
+
+
+@pytest.mark.parametrize("damage", [{"status": "POSTPONED"}, {"incident": "{}"}, {"epoch": "one"}, {"created_at": "?"}])
+def test_an_incident_that_nobody_can_read_does_not_cost_the_others_their_turn(
+    tmp_path: Path, damage: dict[str, str]
+) -> None:
+    bench = a_bench(tmp_path, scripted=Scripted(error=TRANSIENT))
+    for name in ("inc-0", "inc-1"):
+        bench.supervisor.receive(an_incident(name), remaining=REMAINING)
+    bench.states.table.write(Update(key=state_key(IncidentId("inc-0")), set=damage))
+    bench.clock.pass_by(timedelta(minutes=5))
+    bench.scripted.error = None
+    assert run(bench) == Tick(driven=1)
+    assert state_of(bench).status is Status.DIAGNOSED
+    assert any("unreadable_incident" in line and "inc-0" in line for line in bench.lines)
