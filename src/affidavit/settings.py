@@ -21,6 +21,9 @@ class Settings(BaseModel):
     data_dir: Path = Field(
         Path(".affidavit"), alias="AFFIDAVIT_DATA", description="folder for bundles and state when there is no AWS"
     )
+    debug: bool = Field(
+        False, alias="AFFIDAVIT_DEBUG", description="the command prints the traceback of an error it did not expect"
+    )
     region: str = Field("ca-central-1", alias="AWS_REGION", description="region of tables, buckets and Bedrock")
     logs_bucket: str = Field("", alias="LOGS_BUCKET", description="bucket the node bundles land in; empty: no AWS")
     state_table: str = Field("affidavit-state", alias="STATE_TABLE", description="table of collections and searches")

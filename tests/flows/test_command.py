@@ -129,6 +129,32 @@ def test_a_time_window_shows_what_happened_in_it_and_counts_the_rest(bundle: Pat
     assert affidavit("analyze", bundle, "--since", "9d").returncode == 0
 
 
+@pytest.mark.parametrize("span", ["99999999999d", "3000000d", "9" * 400 + "s", "9" * 5000 + "d"])
+def test_a_span_longer_than_time_itself_is_refused(bundle: Path, span: str) -> None:
+    done = affidavit("analyze", bundle, "--since", span)
+    assert done.returncode == 2
+    assert "longer ago than a time can be" in done.stderr
+
+
+def test_a_terminal_that_cannot_show_a_character_gets_it_escaped(bundle: Path) -> None:
+    done = affidavit("analyze", bundle, env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert r"\xd7" in done.stdout
+    assert done.stdout.isascii()
+
+
+def test_json_is_utf8_whatever_the_locale(tmp_path: Path) -> None:
+    folder = write(generate(BROKEN), tmp_path, Form.DIRECTORY)
+    with (folder / "kernel" / "dmesg.human.current").open("w") as file:
+        file.write("[Thu Jan 15 09:42:21 2026] café invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0\n")
+    done = affidavit("analyze", folder, "--format", "json", env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["findings"]
+    shown = affidavit("analyze", folder, "--format", "json", env={"PYTHONIOENCODING": "utf-8"})
+    assert json.loads(shown.stdout)["findings"] == json.loads(done.stdout)["findings"]
+    assert not done.stdout.isascii()
+
+
 def test_standard_input_is_a_bundle_too(bundle: Path) -> None:
     piped = json.loads(affidavit("analyze", "-", "--format", "json", stdin=bundle.read_bytes()).stdout)
     named = json.loads(affidavit("analyze", bundle, "--format", "json").stdout)

@@ -40,6 +40,16 @@ def _exported(scenario: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return folder / "cassette.json"
 
 
+def test_a_place_that_cannot_be_written_to_is_refused_by_name(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AFFIDAVIT_DATA", str(tmp_path / "data"))
+    done = affidavit("incident", "export", f"scenario-{SCENARIOS[0]}", "--out", tmp_path / "nowhere" / "x.json")
+    assert done.returncode == 2
+    assert f"{tmp_path}/nowhere/x.json cannot be written: No such file" in done.stderr
+    assert "choose another --out" in done.stderr
+
+
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_a_cassette_replays_to_the_identical_diagnosis(
     scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -12,6 +12,7 @@ from affidavit.bundle.manifest import manifest_from_json, manifest_to_json
 from affidavit.bundle.opening import save_stream
 from affidavit.bundle.workspace import prepare_output, publish, publish_folder, workspace
 from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.output import write_json
 from affidavit.entrypoints.cli.progress import progress_line
 from affidavit.entrypoints.report.html import render_html
 from affidavit.entrypoints.report.markdown import render_markdown
@@ -134,7 +135,7 @@ def _window(options: AnalyzeOptions, index: FindingsIndex) -> Window:
 def _moment(given: str, *, before: datetime) -> datetime:
     """A time, UTC unless it names a zone, or a span such as `2h` counted back from the collection."""
     if (span := _BEFORE.fullmatch(given)) is not None:
-        return before - timedelta(**{_UNITS[span[2]]: int(span[1])})
+        return _before(span, before)
     try:
         moment = datetime.fromisoformat(given)
     except ValueError:
@@ -144,9 +145,18 @@ def _moment(given: str, *, before: datetime) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
+def _before(span: re.Match[str], moment: datetime) -> datetime:
+    try:
+        return moment - timedelta(**{_UNITS[span[2]]: int(span[1])})
+    except (OverflowError, ValueError):
+        raise InputRefused(
+            f"{span[0][:40]} is longer ago than a time can be", hint="leave the option out for everything there is"
+        ) from None
+
+
 def _present(shown: View, analysis: Analysis, knowledge: Knowledge, options: AnalyzeOptions) -> None:
     if options.form == "json":
-        sys.stdout.write(index_to_json(shown.index).decode())
+        write_json(index_to_json(shown.index))
     elif options.form == "markdown":
         sys.stdout.write(render_markdown(shown, analysis.manifest, knowledge))
     else:

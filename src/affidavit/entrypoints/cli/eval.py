@@ -12,6 +12,7 @@ from typing import cast
 from affidavit.bootstrap import build_app
 from affidavit.bundle.workspace import prepare_output, publish
 from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.output import write_json
 from affidavit.entrypoints.report.evaluation import print_evaluation
 from affidavit.entrypoints.report.evaluation_page import render_evaluation
 from affidavit.entrypoints.report.screen import make_console
@@ -179,7 +180,7 @@ def _present(
         page = render_evaluation(result, before, past)
         publish(options.out, {PAGE: page.encode(), RESULT: result_to_json(result)})
     if options.form == "json":
-        sys.stdout.write(result_to_json(result).decode())
+        write_json(result_to_json(result))
         return
     console = make_console(no_color=options.no_color)
     print_evaluation(console, result, before, is_quiet=options.is_quiet)

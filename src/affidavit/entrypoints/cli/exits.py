@@ -1,8 +1,11 @@
 """How the command ends. The one table from our errors to exit codes."""
 
+import os
 from enum import IntEnum
 
-from affidavit.errors import AffidavitError, Conflict, EvidenceUnavailable, InputRefused, NotFound, UpstreamFailed
+from affidavit.errors import Conflict, EvidenceUnavailable, InputRefused, NotFound, UpstreamFailed
+
+DEBUG = "AFFIDAVIT_DEBUG"
 
 
 class Exit(IntEnum):
@@ -12,6 +15,8 @@ class Exit(IntEnum):
     UNAVAILABLE = 3
     BROKEN = 4
     INTERRUPTED = 130
+    UNREAD = 141
+    """What a shell says of a program whose reader went away."""
 
 
 EXIT_CODES = """Exit codes: 0 done · 1 --fail-on was reached, or evidence does not verify · 2 the input was refused ·
@@ -21,11 +26,30 @@ EVAL_EXIT_CODES = """Exit codes: 0 every gate holds · 1 a gate failed · 2 the 
 3 a result could not be written · 4 an error of Affidavit's own · 130 interrupted"""
 
 
-def exit_code_of(error: AffidavitError) -> Exit:
+def exit_code_of(error: Exception) -> Exit:
     match error:
         case InputRefused() | NotFound() | Conflict():
             return Exit.REFUSED
-        case EvidenceUnavailable() | UpstreamFailed():
+        case EvidenceUnavailable() | UpstreamFailed() | OSError():
             return Exit.UNAVAILABLE
         case _:
             return Exit.BROKEN
+
+
+def sentence_of(error: Exception) -> tuple[str, str]:
+    """What to say, and what to do next, about an error that is not of our tree."""
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}", "check the path, who may write there, and the room on its disk"
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"an error of Affidavit's own: {said}", f"report it, with what {DEBUG}=1 prints before it"
+
+
+def is_debugging() -> bool:
+    from affidavit.settings import Settings
+
+    try:
+        return Settings.from_environment({DEBUG: os.environ.get(DEBUG, "")}).debug
+    except InputRefused:
+        # Neither yes nor no, but wanted.
+        return True

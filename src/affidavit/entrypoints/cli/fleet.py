@@ -31,6 +31,7 @@ def add(
 ) -> None:
     """Index the bundles of a folder and put them among the fleet's tables (in AFFIDAVIT_DATA)."""
     from affidavit.bootstrap import build_app
+    from affidavit.entrypoints.report.screen import harmless
     from affidavit.fleet.publish import publish
     from affidavit.investigation import analyze
     from affidavit.knowledge import load_knowledge
@@ -44,7 +45,7 @@ def add(
     new = sum(publish(library, each.marker) for each in done.ingested)
     typer.echo(f"{len(done.ingested)} bundle(s), {new} new among the fleet's tables")
     for refused in done.refused:
-        typer.echo(f"refused {refused.path.name}: {refused.error}", err=True)
+        typer.echo(harmless(f"refused {refused.path.name}: {refused.error}"), err=True)
 
 
 @app.command(epilog=EXIT_CODES)

@@ -42,7 +42,7 @@ def run_export(name: str, *, out: Path | None) -> Exit:
     if out is None:
         sys.stdout.write(told)
     else:
-        out.write_text(told, "utf-8")
+        _write(out, told)
     for note in cassette.notes:
         sys.stderr.write(f"note: {harmless(note)}\n")
     return Exit.DONE
@@ -102,6 +102,13 @@ def differences(recorded: Diagnosis | None, replayed: Diagnosis | None) -> list[
         return [] if recorded is replayed else ["one of them has no diagnosis"]
     left, right = recorded.model_dump(mode="json"), replayed.model_dump(mode="json")
     return [name for name in left if left[name] != right[name]]
+
+
+def _write(path: Path, told: str) -> None:
+    try:
+        path.write_text(told, "utf-8")
+    except OSError as error:
+        raise InputRefused(f"{path} cannot be written: {error.strerror}", hint="choose another --out") from error
 
 
 def _read(path: Path) -> str:

@@ -1,11 +1,13 @@
 """The `affidavit` command: parse, call, present. Heavy modules are imported by the command that needs them."""
 
 import gc
+import os
 import signal
 import sys
+import traceback
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -15,7 +17,8 @@ from affidavit.entrypoints.cli import fleet as fleet_command
 from affidavit.entrypoints.cli import incident as incident_command
 from affidavit.entrypoints.cli import rules as rules_command
 from affidavit.entrypoints.cli import sandbox as sandbox_command
-from affidavit.entrypoints.cli.exits import EVAL_EXIT_CODES, EXIT_CODES, Exit, exit_code_of
+from affidavit.entrypoints.cli.exits import EVAL_EXIT_CODES, EXIT_CODES, Exit, exit_code_of, is_debugging, sentence_of
+from affidavit.entrypoints.cli.output import print_anything
 from affidavit.errors import AffidavitError
 from affidavit.evidence.severity import Severity
 
@@ -350,6 +353,7 @@ def run() -> None:
     gc.set_threshold(*_SELDOM)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
+    print_anything()
     try:
         app()
     except AffidavitError as error:
@@ -358,10 +362,28 @@ def run() -> None:
     except Interrupted:
         _complain("interrupted; nothing half-written was left")
         sys.exit(Exit.INTERRUPTED)
+    except SystemExit as ending:
+        # Both libraries that print for us answer a closed pipe with 1, which here says what the evidence does.
+        if isinstance(ending.__context__, BrokenPipeError):
+            _leave_unread()
+        raise
     except BrokenPipeError:
-        # The reader of our output went away, as `head` does.
-        sys.stderr.close()
-        sys.exit(Exit.DONE)
+        _leave_unread()
+    except Exception as error:  # noqa: BLE001 - the door: a crash must not leave with a code that means something else
+        _trace(error)
+        _complain(*sentence_of(error))
+        sys.exit(exit_code_of(error))
+
+
+def _leave_unread() -> NoReturn:
+    """The reader of our output went away, as `head` does: how it would have ended was not said."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(Exit.UNREAD)
+
+
+def _trace(error: Exception) -> None:
+    if is_debugging():
+        traceback.print_exception(error)
 
 
 def _interrupt(_signal: int, _frame: object) -> None:

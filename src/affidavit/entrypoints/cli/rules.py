@@ -1,6 +1,5 @@
 """`affidavit rules`: look at the rules, try them on a line, write one's own. Heavy modules are imported on use."""
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.output import write_json
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.severity import Severity
 
@@ -340,4 +340,4 @@ def _say(line: str) -> None:
 def _print_json(content: object) -> None:
     import json
 
-    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    write_json(f"{json.dumps(content, indent=2, ensure_ascii=False)}\n".encode())
