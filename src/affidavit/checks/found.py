@@ -1,9 +1,11 @@
 """What a computation yields: a line with a measured fact, or why it could not measure."""
 
+import re
 from dataclasses import dataclass
 
 # A detail may repeat names from the bundle, which can be of any length.
 LONGEST_DETAIL = 300
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -18,8 +20,10 @@ class Shown:
     detail: str
 
     def __post_init__(self) -> None:
-        if len(self.detail) > LONGEST_DETAIL:
-            object.__setattr__(self, "detail", f"{self.detail[: LONGEST_DETAIL - 1]}…")
+        detail = whole_characters(self.detail)
+        if len(detail) > LONGEST_DETAIL:
+            detail = f"{detail[: LONGEST_DETAIL - 1]}…"
+        object.__setattr__(self, "detail", detail)
 
 
 @dataclass(frozen=True)
@@ -29,3 +33,8 @@ class NotComputable:
 
 
 Found = Shown | NotComputable
+
+
+def whole_characters(text: str) -> str:
+    """JSON can hold half of a surrogate pair, which no file and no answer can: U+FFFD stands for it."""
+    return text if text.isascii() else _HALVES.sub("\ufffd", text)

@@ -1,13 +1,14 @@
 """Run checks over the files of a bundle: lines to cite with what was measured, and what could not be measured."""
 
+import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from affidavit.checks.apply import apply_check
 from affidavit.checks.check import Check
-from affidavit.checks.found import NotComputable, Shown
+from affidavit.checks.found import Found, NotComputable, Shown
 from affidavit.checks.pack import load_checks, version_of
 from affidavit.checks.text import Document, read_document
 
@@ -16,6 +17,8 @@ __all__ = ["ChecksResult", "Hit", "ShownBy", "load_checks", "run_checks", "versi
 # Of one check at a time, and of documents kept for the next one.
 _MOST_BYTES = 64 * 1024 * 1024
 _MOST_FILES = 512
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +61,22 @@ def run_checks(checks: Iterable[Check], files: Mapping[str, Path]) -> ChecksResu
 
 def _shown(check: Check, documents: list[Document], gaps: dict[str, None]) -> list[ShownBy]:
     lines: dict[str, dict[int, str]] = {}
-    for found in apply_check(check, documents):
+    for found in _computed(check, documents):
         if isinstance(found, Shown):
             lines.setdefault(found.path, {}).setdefault(found.line, found.detail)
         else:
             _note(gaps, found)
     return [_cited(check, document, lines[document.path]) for document in documents if document.path in lines]
+
+
+def _computed(check: Check, documents: list[Document]) -> Iterator[Found]:
+    """A bug in one computation costs what it would have shown, and is told as a gap: never the analysis."""
+    try:
+        yield from apply_check(check, documents)
+    except Exception as error:  # noqa: BLE001 - text of a node's choosing; whatever it breaks, the other checks go on
+        _LOG.exception("check %s failed", check.id)
+        reason = f"{check.id} could not be computed ({type(error).__name__}), so whether it holds is unknown"
+        yield NotComputable(documents[0].path, reason)
 
 
 def _cited(check: Check, document: Document, details: Mapping[int, str]) -> ShownBy:

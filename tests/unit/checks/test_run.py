@@ -1,7 +1,12 @@
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pytest
+
+from affidavit.checks import apply
+from affidavit.checks.found import Found, Shown
 from affidavit.checks.run import Hit, load_checks, run_checks
-from affidavit.checks.text import LARGEST
+from affidavit.checks.text import LARGEST, Document
 
 CHECKS = {check.id: check for check in load_checks()}
 
@@ -63,6 +68,26 @@ def test_files_that_hold_no_table_are_gaps_and_no_findings(tmp_path: Path) -> No
     result = run_checks(CHECKS.values(), put(tmp_path, files))
     assert result.shown == ()
     assert {gap.partition(":")[0] for gap in result.gaps} == set(files)
+
+
+def test_a_computation_that_fails_is_a_gap_and_costs_neither_what_it_showed_nor_the_other_checks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(documents: Sequence[Document]) -> Iterator[Found]:
+        yield Shown(documents[0].path, 1, "as far as it came")
+        raise OverflowError
+
+    monkeypatch.setitem(apply.COMPUTATIONS, "dns.no-nameserver", failing)
+    files = {"networking/resolv.conf": b"".join(b"nameserver 10.0.0.%d\n" % number for number in range(9))}
+    result = run_checks(CHECKS.values(), put(tmp_path, files))
+    assert result.gaps == (
+        "networking/resolv.conf: networking.no-name-server could not be computed (OverflowError), "
+        "so whether it holds is unknown",
+    )
+    shown = {each.check.id: each.hits[0].detail for each in result.shown}
+    assert shown.pop("networking.no-name-server") == "as far as it came"
+    assert shown
+    assert "check networking.no-name-server failed" in caplog.text
 
 
 def test_too_many_files_for_one_check_are_left_out_and_named(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from tests.support.bundles import analyze_at, write_form
 from tests.support.packs import a_pack, a_rule
 
 from affidavit.checks.check import Check
-from affidavit.knowledge import Knowledge
+from affidavit.index.record import index_from_json, index_to_json
+from affidavit.knowledge import Knowledge, load_knowledge
 
 OWN_CHECK = Check.model_validate(
     {
@@ -38,3 +39,17 @@ def test_a_check_on_a_file_outside_the_layout_gives_a_finding_of_an_unknown_comp
     bundle = write_form({"kubelet/kubelet.log": b"x\n", "custom/environments.txt": b"7 99\n"}, tmp_path, "directory")
     [finding] = analyze_at(bundle, knowledge, tmp_path / "work").index.findings
     assert (finding.rule, finding.component, finding.evidence.excerpt) == (OWN_CHECK.id, "unknown", "7 99")
+
+
+def test_half_a_character_in_what_a_check_reads_leaves_an_index_that_can_be_written(tmp_path: Path) -> None:
+    files = {
+        "kubelet/kubelet.log": b"x\n",
+        "ipamd/ipam.json": rb'{"allocations": [{"containerID": "\ud800a", "ipv4": "10.0.0.3"}, '
+        rb'{"containerID": "b", "ipv4": "\udfff"}, {"containerID": "c", "ipv4": "\udfff"}]}',
+        "ipamd/enis.json": rb'{"ENIs": {"e": {"AvailableIPv4Cidrs": {"c": {"IPAddresses": '
+        rb'{"10.0.0.3": {"IPAMKey": {"containerID": "\ud83d"}}}}}}}}',
+    }
+    index = analyze_at(write_form(files, tmp_path, "directory"), load_knowledge(), tmp_path / "work").index
+    [detail] = [finding.detail for finding in index.findings if finding.rule.startswith("cni.") and finding.detail]
+    assert detail == "10.0.0.3 belongs to container \ufffda here and to \ufffd in enis.json"
+    assert index_from_json(index_to_json(index)) == index

@@ -5,7 +5,7 @@ Only contradictions count. An entry that one of the two files lacks says nothing
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from affidavit.checks.compute.structured import items_of, json_of, members_of
+from affidavit.checks.compute.structured import first_lines, items_of, json_of, members_of
 from affidavit.checks.found import Found, NotComputable, Shown
 from affidavit.checks.text import Document, named
 
@@ -20,22 +20,24 @@ def contradicts(documents: Sequence[Document]) -> Iterator[Found]:
     content = json_of(checkpoint)
     if "allocations" not in members_of(content):
         yield NotComputable(checkpoint.path, "is not the JSON of ipamd, so its addresses were not compared")
-    holders = dict(_in_memory(json_of(enis))) if enis is not None else {}
+    problems = list(_problems(content, dict(_in_memory(json_of(enis))) if enis is not None else {}))
+    lines = first_lines(checkpoint, {address for address, _ in problems})
+    for address, problem in problems:
+        yield Shown(checkpoint.path, lines[address], f"{address} {problem}")
+
+
+def _problems(content: object, holders: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Address and what is wrong with it. `holders`: address → container in memory."""
     given: dict[str, str] = {}
+    held = {container: address for address, container in sorted(holders.items(), reverse=True)}
     for address, container in _allocations(content):
-        problem = _problem(address, container, given.get(address, ""), holders)
-        given.setdefault(address, container)
-        if problem:
-            yield Shown(checkpoint.path, _line_of(checkpoint, address), f"{address} {problem}")
-
-
-def _problem(address: str, container: str, earlier: str, holders: Mapping[str, str]) -> str:
-    if earlier and earlier != container:
-        return "is given to two containers"
-    if address in holders and holders[address] != container:
-        return f"belongs to container {container[:12]} here and to {holders[address][:12]} in enis.json"
-    others = sorted(other for other, holder in holders.items() if holder == container)
-    return f"is {others[0]} in enis.json, for the same container" if others and address not in others else ""
+        holder = holders.get(address, container)
+        if given.setdefault(address, container) != container:
+            yield address, "is given to two containers"
+        elif holder != container:
+            yield address, f"belongs to container {container[:12]} here and to {holder[:12]} in enis.json"
+        elif address not in holders and container in held:
+            yield address, f"is {held[container]} in enis.json, for the same container"
 
 
 def _allocations(content: object) -> Iterator[tuple[str, str]]:
@@ -54,8 +56,3 @@ def _in_memory(content: object) -> Iterator[tuple[str, str]]:
                 container = members_of(members_of(use).get("IPAMKey")).get("containerID")
                 if isinstance(container, str) and container:
                     yield address, container
-
-
-def _line_of(document: Document, address: str) -> int:
-    at = document.data.find(f'"{address}"'.encode())
-    return document.data.count(b"\n", 0, max(at, 0)) + 1

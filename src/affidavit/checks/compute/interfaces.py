@@ -60,9 +60,10 @@ def conntrack_counter(documents: Sequence[Document], *, counter: str, at_least: 
     """One line a processor; their sum counts."""
     for document in documents:
         counts = {number: count for number, text in document.lines() if (count := _per_cpu(text, counter))}
-        if sum(counts.values()) >= at_least:
+        total = sum(counts.values())
+        if total >= at_least:
             for number in counts:
-                yield Shown(document.path, number, f"{counter} counts {sum(counts.values())} since boot")
+                yield Shown(document.path, number, f"{counter} counts {total} since boot")
 
 
 def mac_policy(documents: Sequence[Document]) -> Iterator[Found]:

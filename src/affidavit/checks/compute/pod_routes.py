@@ -3,16 +3,14 @@
 Missing or empty files say nothing: ipamd may be down, or the collector was told to leave it alone.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from ipaddress import IPv4Address
 
-from affidavit.checks.compute.structured import json_of, members_of
+from affidavit.checks.compute.structured import first_lines, json_of, members_of
 from affidavit.checks.found import Found, NotComputable, Shown
 from affidavit.checks.text import Document, named
 
 _ENIS, _RULES, _ROUTES = "ipamd/enis.json", "networking/iprule.txt", "networking/iproute.txt"
-_QUOTED_ADDRESS = re.compile(rb'"(\d{1,3}(?:\.\d{1,3}){3})"')
 _NAMED_TABLES = ("main", "local", "default")
 
 
@@ -82,14 +80,8 @@ def _without(enis: Document, known: set[str], problem: str) -> Iterator[Found]:
 def _by_line(enis: Document, addresses: set[str]) -> dict[int, list[str]]:
     """Where each address is named first."""
     lines: dict[int, list[str]] = {}
-    left, line, counted = set(addresses), 1, 0
-    for match in _QUOTED_ADDRESS.finditer(enis.data):
-        address = match[1].decode()
-        if address in left:
-            left.remove(address)
-            line += enis.data.count(b"\n", counted, match.start())
-            counted = match.start()
-            lines.setdefault(line, []).append(address)
+    for address, line in first_lines(enis, addresses).items():
+        lines.setdefault(line, []).append(address)
     return lines
 
 

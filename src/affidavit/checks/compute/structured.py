@@ -1,20 +1,25 @@
 """JSON that another program wrote, read without trusting it."""
 
 import json
+import re
+from collections.abc import Collection
 from typing import cast
 
+from affidavit.checks.found import whole_characters
 from affidavit.checks.text import Document
 
 # Parsed JSON takes many times its size; what ipamd and the kubelet write is far below.
 _LARGEST = 4 * 1024 * 1024
+# Its end may be missing, so that no quote is tried in vain: bytes in UTF-16 can look like a string without end.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
 def json_of(document: Document) -> object | None:
-    """None when it is no JSON, too deep or too large."""
+    """None when it is no JSON, too deep or too large. Half a character becomes U+FFFD."""
     if len(document.data) > _LARGEST:
         return None
     try:
-        return json.loads(document.data)
+        return _readable(json.loads(document.data))
     except (ValueError, RecursionError):
         return None
 
@@ -27,3 +32,33 @@ def members_of(value: object) -> dict[str, object]:
 def items_of(value: object) -> list[object]:
     """Of a JSON array; nothing of any other value."""
     return cast(list[object], value) if isinstance(value, list) else []
+
+
+def first_lines(document: Document, strings: Collection[str]) -> dict[str, int]:
+    """The line on which each JSON string stands first, in that order; 1 where the file is not in UTF-8."""
+    lines: dict[str, int] = {}
+    left, line, counted = set(strings), 1, 0
+    for match in _STRING.finditer(document.data):
+        if left and (text := _string(match[0])) in left:
+            left.remove(text)
+            line += document.data.count(b"\n", counted, match.start())
+            counted = match.start()
+            lines[text] = line
+    return {**lines, **dict.fromkeys(sorted(left), 1)}
+
+
+def _string(quoted: bytes) -> str:
+    if b"\\" not in quoted:
+        return quoted[1:-1].decode("utf-8", "replace")
+    try:
+        return whole_characters(str(json.loads(quoted)))
+    except ValueError:
+        return ""
+
+
+def _readable(value: object) -> object:
+    if isinstance(value, str):
+        return whole_characters(value)
+    if isinstance(value, dict):
+        return {whole_characters(key): _readable(member) for key, member in members_of(cast(object, value)).items()}
+    return [_readable(item) for item in items_of(cast(object, value))] if isinstance(value, list) else value
