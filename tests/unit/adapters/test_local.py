@@ -1,5 +1,6 @@
 """What only the local adapters do."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,18 @@ def test_no_unfinished_write_is_listed_or_left(tmp_path: Path) -> None:
     (tmp_path / ".incoming" / "crashed").write_bytes(b"half")
     assert [stored.key for stored in store.list("")] == ["a"]
     assert [path.name for path in (tmp_path / ".incoming").iterdir()] == ["crashed"]
+
+
+def test_a_file_under_a_name_that_is_no_text_hides_no_object(tmp_path: Path) -> None:
+    store = DirectoryObjectStore(tmp_path)
+    for key in ("a/x", "z/x"):
+        store.put(key, b"x", purpose="test")
+    for place in (tmp_path, tmp_path / "a"):
+        (place / os.fsdecode(b"folder\xff")).mkdir()
+        (place / os.fsdecode(b"file\xff")).write_bytes(b"x")
+        (place / os.fsdecode(b"folder\xff") / "y").write_bytes(b"x")
+    assert [stored.key for stored in store.list("")] == ["a/x", "z/x"]
+    assert list(store.folders("")) == ["a", "z"]
 
 
 def test_reading_makes_no_folder(tmp_path: Path) -> None:

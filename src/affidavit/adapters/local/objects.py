@@ -15,7 +15,8 @@ from affidavit.ports import ObjectMissing, StoredObject
 
 
 class DirectoryObjectStore:
-    """Nothing is made before the first write. A key cannot also be the folder of another key, as it could in S3."""
+    """Nothing is made before the first write. A key cannot also be the folder of another key, as it could in S3. A file
+    that somebody put there under a name that no key can have is no object."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -142,10 +143,12 @@ def _stored(key: str, status: os.stat_result) -> StoredObject | None:
 def _walk(folder: Path, base: str, prefix: str) -> Iterator[tuple[str, Path]]:
     """Keys in the order of their bytes: a folder sorts with its slash, as its keys do."""
     try:
-        entries = [(entry, entry.is_dir(follow_symlinks=False)) for entry in os.scandir(folder)]
+        entries = [
+            (entry.name, entry.is_dir(follow_symlinks=False)) for entry in os.scandir(folder) if _is_text(entry.name)
+        ]
     except (FileNotFoundError, NotADirectoryError):
         return
-    names = sorted((f"{entry.name}/" if is_folder else entry.name).encode() for entry, is_folder in entries)
+    names = sorted((f"{name}/" if is_folder else name).encode() for name, is_folder in entries)
     for name in (encoded.decode() for encoded in names):
         key = base + name
         if not (key.startswith(prefix) or prefix.startswith(key)) or key == f"{RESERVED}/":
@@ -161,7 +164,12 @@ def _folder_names(root: Path) -> list[str]:
         names = [entry.name for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False)]
     except FileNotFoundError:
         return []
-    return sorted((name for name in names if name != RESERVED), key=lambda name: f"{name}/".encode())
+    return sorted((name for name in names if name != RESERVED and _is_text(name)), key=lambda name: f"{name}/".encode())
+
+
+def _is_text(name: str) -> bool:
+    """Bytes that are not UTF-8 come as surrogates, which no key has."""
+    return not any("\ud800" <= char <= "\udfff" for char in name)
 
 
 @contextmanager
