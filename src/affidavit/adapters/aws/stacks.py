@@ -4,14 +4,14 @@ import json
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from affidavit.adapters.aws.clients import AwsClients, translated
-from affidavit.errors import InputRefused, UpstreamFailed
+from affidavit.errors import AffidavitError, InputRefused, UpstreamFailed
 
 # Roles have names of ours, so that policies and keys can speak of them.
 _CAPABILITIES = ["CAPABILITY_NAMED_IAM"]
@@ -43,7 +43,10 @@ class Stacks:
         self._clients = clients
 
     def propose(self, stack: str, template: Mapping[str, Any], parameters: Mapping[str, str]) -> ChangeSet:
-        """What is not among `parameters` stays as it was chosen before; a default is only for the first time."""
+        """What is not among `parameters` stays as it was chosen before; a default is only for the first time.
+
+        Whoever gets a change set executes or discards it; one that is refused was discarded.
+        """
         is_new = self.status(stack) in (None, "REVIEW_IN_PROGRESS")
         kept = self.parameters(stack) & set(template.get("Parameters", {})) - set(parameters)
         name = f"affidavit-{datetime.now(UTC):%Y%m%d%H%M%S%f}"
@@ -60,7 +63,12 @@ class Stacks:
                 Capabilities=_CAPABILITIES,
                 Tags=[{"Key": "project", "Value": "affidavit"}],
             )
-        return ChangeSet(stack=stack, name=name, is_new=is_new, changes=self._changes(stack, name))
+        proposed = ChangeSet(stack=stack, name=name, is_new=is_new, changes=())
+        try:
+            return replace(proposed, changes=self._changes(stack, name))
+        except BaseException as error:
+            self._take_back(proposed, error)
+            raise
 
     def execute(self, change_set: ChangeSet) -> None:
         """Returns when the stack is complete. Raises UpstreamFailed with the first reason when it is not."""
@@ -75,6 +83,13 @@ class Stacks:
             self._cloudformation.delete_change_set(StackName=change_set.stack, ChangeSetName=change_set.name)
             if change_set.is_new:
                 self._cloudformation.delete_stack(StackName=change_set.stack)
+
+    def _take_back(self, proposed: ChangeSet, why: BaseException) -> None:
+        try:
+            self.discard(proposed)
+        except AffidavitError as error:
+            left = f"change set {proposed.name} of {proposed.stack} is left behind ({error})"
+            raise UpstreamFailed(f"{why}; and {left}", hint="delete it, and an empty stack with it") from why
 
     def delete(self, stack: str) -> None:
         with _about(f"stack {stack}"):
