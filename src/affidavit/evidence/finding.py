@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import Field
 
 from affidavit.evidence.severity import Severity
-from affidavit.evidence.wide import wide_text
+from affidavit.evidence.wide import text_of
 
 ABSENT_WHEN_NONE = Field(exclude_if=lambda value: value is None)
 
@@ -126,5 +126,4 @@ def excerpt_of(line: bytes) -> str:
     """The first characters of a line as text; undecodable bytes become replacement characters."""
     # A character takes at most four bytes, so the cut cannot fall inside the part that is kept.
     window = line[: EXCERPT_CHARACTERS * 4 + 4]
-    wide = wide_text(window)
-    return (wide if wide is not None else window.decode("utf-8", "replace"))[:EXCERPT_CHARACTERS]
+    return text_of(window)[:EXCERPT_CHARACTERS]

@@ -16,13 +16,27 @@ def is_wide(head: bytes) -> bool:
     return head.startswith(_MARK) and _alternates(head[len(_MARK) :])
 
 
+def text_of(line: bytes, *, is_of_wide_file: bool = False) -> str:
+    """A line as people read it, undecodable bytes as U+FFFD. In a file in UTF-16 short lines are of its kind, too."""
+    wide, units = wide_text(line), _units(line)
+    if wide is None and is_of_wide_file and len(units) < _SHORTEST and not any(units[1::2]):
+        wide = _decoded(units)
+    return line.decode("utf-8", "replace") if wide is None else wide
+
+
 def wide_text(line: bytes) -> str | None:
     """The text of a line of such a file without its carriage return; None for a line of any other file."""
     if b"\0" not in line:
         return None
-    units = line[len(_MARK) :] if line.startswith(_MARK) else line.removeprefix(b"\0")
-    if len(units) < _SHORTEST or not _alternates(units):
-        return None
+    units = _units(line)
+    return _decoded(units) if len(units) >= _SHORTEST and _alternates(units) else None
+
+
+def _units(line: bytes) -> bytes:
+    return line[len(_MARK) :] if line.startswith(_MARK) else line.removeprefix(b"\0")
+
+
+def _decoded(units: bytes) -> str:
     return units[: len(units) & ~1].decode("utf-16-le", "replace").removesuffix("\r")
 
 

@@ -10,10 +10,15 @@ from typing import Any
 
 import pytest
 from tests.browser.pages import multiplied, page_of
-from tests.support.bundles import analyze_at, analyze_files
+from tests.support.bundles import analyze_at, analyze_files, write_form
 from tests.support.packs import a_pack, a_rule, a_suppression
 
-from affidavit.entrypoints.report.page.context import AROUND, LINE_CHARACTERS, context_of
+from affidavit.entrypoints.report.page.context import (
+    AROUND,
+    LINE_CHARACTERS,
+    context_of,
+    is_longer_than_excerpt,
+)
 from affidavit.entrypoints.report.screen import harmless
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.evidence.severity import Severity
@@ -163,6 +168,29 @@ def test_context_ends_where_the_file_does(tmp_path: Path) -> None:
         assert context is not None
         assert context.before == ()
         assert [line.text for line in context.after] == (["", "last"] if number == 2 else [])
+
+
+def test_lines_around_a_finding_in_utf_16_read_as_text(tmp_path: Path) -> None:
+    """Short and blank lines as well: by themselves they could be anything."""
+    analysis = powershell("OK\r\n\r\nName : kubelet\r\nStatus : Stopped\r\n\r\nno\r\nName : spooler\r\n", tmp_path)
+    [finding] = analysis.index.findings
+    context = context_of(finding.evidence, analysis.bundle)
+    assert context is not None and finding.evidence.excerpt == "Status : Stopped"
+    assert [line.text for line in context.before] == ["OK", "", "Name : kubelet"]
+    assert [line.text for line in context.after] == ["", "no", "Name : spooler"]
+
+
+@pytest.mark.parametrize(("length", "is_longer"), [(500, False), (501, True)])
+def test_a_line_in_utf_16_is_longer_than_its_excerpt_from_the_same_length_on(
+    length: int, is_longer: bool, tmp_path: Path
+) -> None:
+    analysis = powershell(f"Name : kubelet\n{'Status : Stopped'.ljust(length, '.')}\n", tmp_path)
+    assert is_longer_than_excerpt(analysis.index.findings[0].evidence, analysis.bundle) is is_longer
+
+
+def powershell(output: str, folder: Path) -> Analysis:
+    files = {"services": f"\ufeff{output}".encode("utf-16-le"), "kubelet/kubelet.log": b"x\n"}
+    return analyze_at(write_form(files, folder, "directory"), load_knowledge(), folder / "work")
 
 
 def test_ten_thousand_findings_fit_and_what_is_left_out_is_counted(broken: Analysis) -> None:

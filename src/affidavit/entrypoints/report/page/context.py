@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from affidavit.bundle.stored import StoredBundle
 from affidavit.evidence.finding import EXCERPT_CHARACTERS, ByteRange, Evidence
+from affidavit.evidence.wide import is_wide, text_of
 
 AROUND = 5
 LINE_CHARACTERS = 500
 _REACH = 32 * 1024
+_HEAD = ByteRange(start=0, end=8192)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +38,11 @@ def context_of(evidence: Evidence, bundle: StoredBundle) -> Context | None:
     start = max(0, span.start - _REACH)
     above = bundle.read(evidence, ByteRange(start=start, end=span.start))
     below = bundle.read(evidence, ByteRange(start=span.end, end=span.end + _REACH))
-    return Context(before=_before(above, is_whole=start == 0), after=_after(below, is_whole=len(below) < _REACH))
+    wide = is_wide(bundle.read(evidence, _HEAD))
+    return Context(
+        before=_before(above, wide=wide, is_whole=start == 0),
+        after=_after(below, wide=wide, is_whole=len(below) < _REACH),
+    )
 
 
 def is_longer_than_excerpt(evidence: Evidence, bundle: StoredBundle) -> bool:
@@ -46,24 +52,25 @@ def is_longer_than_excerpt(evidence: Evidence, bundle: StoredBundle) -> bool:
     # A character takes at most four bytes.
     end = min(span.end, span.start + 4 * (EXCERPT_CHARACTERS + 1))
     raw = bundle.read(evidence, ByteRange(start=span.start, end=end))
-    return len(raw.decode("utf-8", "replace")) > EXCERPT_CHARACTERS
+    return len(text_of(raw)) > EXCERPT_CHARACTERS
 
 
-def _before(raw: bytes, *, is_whole: bool) -> tuple[Line, ...]:
+def _before(raw: bytes, *, wide: bool, is_whole: bool) -> tuple[Line, ...]:
     lines = raw.split(b"\n")[:-1]
     reached = lines if is_whole else lines[1:]
-    return tuple(_line(line) for line in reached[-AROUND:])
+    return tuple(_line(line, wide=wide) for line in reached[-AROUND:])
 
 
-def _after(raw: bytes, *, is_whole: bool) -> tuple[Line, ...]:
+def _after(raw: bytes, *, wide: bool, is_whole: bool) -> tuple[Line, ...]:
     _, _, rest = raw.partition(b"\n")
     lines = rest.split(b"\n")
-    if is_whole and not lines[-1]:
+    # Of the last line feed in UTF-16 the high byte is left.
+    if is_whole and lines[-1] == (b"\0" if wide else b""):
         lines.pop()
     last = len(lines) - 1
-    return tuple(_line(line, is_cut=not is_whole and at == last) for at, line in enumerate(lines[:AROUND]))
+    return tuple(_line(line, wide=wide, is_cut=not is_whole and at == last) for at, line in enumerate(lines[:AROUND]))
 
 
-def _line(raw: bytes, *, is_cut: bool = False) -> Line:
-    text = raw.removesuffix(b"\r").decode("utf-8", "replace")
+def _line(raw: bytes, *, wide: bool, is_cut: bool = False) -> Line:
+    text = text_of(raw, is_of_wide_file=wide).removesuffix("\r")
     return Line(text=text[:LINE_CHARACTERS], is_cut=is_cut or len(text) > LINE_CHARACTERS)
