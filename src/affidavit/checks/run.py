@@ -11,6 +11,7 @@ from affidavit.checks.check import Check
 from affidavit.checks.found import Found, NotComputable, Shown
 from affidavit.checks.pack import load_checks, version_of
 from affidavit.checks.text import Document, read_document
+from affidavit.evidence.finding import LISTED
 
 __all__ = ["ChecksResult", "Hit", "ShownBy", "load_checks", "run_checks", "version_of"]
 
@@ -19,6 +20,7 @@ _MOST_BYTES = 64 * 1024 * 1024
 _MOST_FILES = 512
 
 _LOG = logging.getLogger(__name__)
+_MOST_DETAILS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +35,12 @@ class Hit:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownBy:
-    """All that one check shows of one file, in line order."""
+    """What one check shows of one file, in line order: all lines counted, as many as a finding lists kept."""
 
     check: Check
     path: str
     hits: tuple[Hit, ...]
+    count: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,13 +63,13 @@ def run_checks(checks: Iterable[Check], files: Mapping[str, Path]) -> ChecksResu
 
 
 def _shown(check: Check, documents: list[Document], gaps: dict[str, None]) -> list[ShownBy]:
-    lines: dict[str, dict[int, str]] = {}
+    tallies: dict[str, _Tally] = {}
     for found in _computed(check, documents):
         if isinstance(found, Shown):
-            lines.setdefault(found.path, {}).setdefault(found.line, found.detail)
+            tallies.setdefault(found.path, _Tally()).add(found)
         else:
             _note(gaps, found)
-    return [_cited(check, document, lines[document.path]) for document in documents if document.path in lines]
+    return [_cited(check, document, tallies[document.path]) for document in documents if document.path in tallies]
 
 
 def _computed(check: Check, documents: list[Document]) -> Iterator[Found]:
@@ -79,10 +82,30 @@ def _computed(check: Check, documents: list[Document]) -> Iterator[Found]:
         yield NotComputable(documents[0].path, reason)
 
 
-def _cited(check: Check, document: Document, details: Mapping[int, str]) -> ShownBy:
+def _cited(check: Check, document: Document, tally: "_Tally") -> ShownBy:
+    details = tally.first(LISTED + 1)
     spans = document.spans(details.keys())
     hits = (Hit(line=line, start=start, end=end, detail=details[line]) for line, (start, end) in spans.items())
-    return ShownBy(check=check, path=document.path, hits=tuple(hits))
+    return ShownBy(check=check, path=document.path, hits=tuple(hits), count=len(tally.lines))
+
+
+class _Tally:
+    """The lines of one file that a check shows, in whatever order; what was measured is kept of the first ones only."""
+
+    def __init__(self) -> None:
+        self.lines: set[int] = set()
+        self._details: dict[int, str] = {}
+
+    def add(self, found: Shown) -> None:
+        if found.line in self.lines:
+            return
+        self.lines.add(found.line)
+        self._details[found.line] = found.detail
+        if len(self._details) > _MOST_DETAILS:
+            self._details = self.first(LISTED + 1)
+
+    def first(self, most: int) -> dict[int, str]:
+        return dict(sorted(self._details.items())[:most])
 
 
 def _together(check: Check, shelf: "_Shelf", gaps: dict[str, None]) -> list[list[Document]]:

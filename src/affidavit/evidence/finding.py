@@ -83,6 +83,10 @@ class Episode:
     cleared_at: datetime | None
 
 
+# Occurrences that an index lists beside the evidence; the count is exact however many there are.
+LISTED = 100
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
     finding_id: str

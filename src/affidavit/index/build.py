@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from affidavit.bundle.layout import component_of, role_of
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.finding import (
+    LISTED,
     ByteRange,
     Confirmation,
     Episode,
@@ -32,9 +33,6 @@ from affidavit.index.hits import FileHits
 from affidavit.index.slots import Says, Slot
 
 _NO_TIMES: Micros = np.array([], dtype=np.int64)
-
-# Occurrences listed beside the evidence; the count is exact however many there are.
-LISTED = 100
 
 # Of a fault that came and went often, the last spans are told.
 EPISODES = 20

@@ -12,6 +12,7 @@ from affidavit.evidence.finding import ByteRange, Evidence, Finding, LineRange, 
 def measured_finding(full_key: str, location: Path, shown: ShownBy) -> Finding:
     """Command output tells the state when the bundle was made and names no time, so none is claimed."""
     check, lead = shown.check, shown.hits[0]
+    is_cut = len(shown.hits) < shown.count
     return Finding(
         finding_id="",
         rule=check.id,
@@ -20,7 +21,7 @@ def measured_finding(full_key: str, location: Path, shown: ShownBy) -> Finding:
         description=check.means,
         component=component_of(b"", role_of(shown.path)),
         signal=check.signal,
-        count=len(shown.hits),
+        count=shown.count,
         first_seen=None,
         last_seen=None,
         evidence=_evidence(full_key, location, shown.path, lead),
@@ -28,6 +29,8 @@ def measured_finding(full_key: str, location: Path, shown: ShownBy) -> Finding:
             Occurrence(line=hit.line, byte_offset=ByteRange(start=hit.start, end=hit.end), timestamp=None)
             for hit in shown.hits[1:]
         ),
+        occurrences_listed=len(shown.hits) if is_cut else None,
+        occurrences_total=shown.count if is_cut else None,
         detail=lead.detail,
     )
 

@@ -12,8 +12,8 @@ from tests.support.packs import a_pack, a_rule
 
 from affidavit.bundle.manifest import FileStatus
 from affidavit.errors import InputRefused
+from affidavit.evidence.finding import LISTED
 from affidavit.evidence.severity import Severity
-from affidavit.index.build import LISTED
 from affidavit.index.crew import Crew
 from affidavit.index.record import FindingsIndex, index_from_json, index_to_json
 from affidavit.index.slots import RuleSlots

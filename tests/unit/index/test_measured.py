@@ -6,6 +6,7 @@ from tests.support.bundles import analyze_at, write_form
 from tests.support.packs import a_pack, a_rule
 
 from affidavit.checks.check import Check
+from affidavit.evidence.finding import LISTED
 from affidavit.index.record import index_from_json, index_to_json
 from affidavit.knowledge import Knowledge, load_knowledge
 
@@ -39,6 +40,14 @@ def test_a_check_on_a_file_outside_the_layout_gives_a_finding_of_an_unknown_comp
     bundle = write_form({"kubelet/kubelet.log": b"x\n", "custom/environments.txt": b"7 99\n"}, tmp_path, "directory")
     [finding] = analyze_at(bundle, knowledge, tmp_path / "work").index.findings
     assert (finding.rule, finding.component, finding.evidence.excerpt) == (OWN_CHECK.id, "unknown", "7 99")
+
+
+def test_of_many_lines_all_count_and_the_first_are_listed(tmp_path: Path) -> None:
+    knowledge = Knowledge(pack=a_pack(a_rule("test.kaput", "KAPUT")), checks=(OWN_CHECK,))
+    files = {"kubelet/kubelet.log": b"x\n", "custom/environments.txt": b"7 99\n" * 25_000}
+    [finding] = analyze_at(write_form(files, tmp_path, "directory"), knowledge, tmp_path / "work").index.findings
+    assert (finding.count, finding.occurrences_total, finding.occurrences_listed) == (25_000, 25_000, LISTED + 1)
+    assert [each.line for each in finding.additional_occurrences] == list(range(2, LISTED + 2))
 
 
 def test_half_a_character_in_what_a_check_reads_leaves_an_index_that_can_be_written(tmp_path: Path) -> None:
