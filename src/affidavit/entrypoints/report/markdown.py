@@ -1,7 +1,7 @@
 """The report as Markdown, to paste into a ticket. Log text stands in code blocks and cannot become markup."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from affidavit.bundle.manifest import Manifest
 from affidavit.entrypoints.report.content import (
@@ -24,6 +24,10 @@ from affidavit.index.view import View
 from affidavit.knowledge import Knowledge
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+!|~])")
+# Words and numbers. Anything else may be a link, a mention or a reference to whoever shows the report: those are made
+# of finished text, so that no backslash keeps them away, and every place has its own kinds.
+_WORD = re.compile(r"""(["'(]*)([^\W\d_]+(?:['-][^\W\d_]+)*|[\d.,]+|[^\W_]{1,6}|[-–—×·%]?)([.,;:!?)"'%]*)""")
+_LIST = re.compile(r"\d+[.)]|-")
 
 
 def render_markdown(view: View, manifest: Manifest, knowledge: Knowledge) -> str:
@@ -32,7 +36,7 @@ def render_markdown(view: View, manifest: Manifest, knowledge: Knowledge) -> str
 
 def _lines(view: View, manifest: Manifest, knowledge: Knowledge) -> Iterator[str]:
     index = view.index
-    yield f"# Node {plain(index.instance_id)}: {counts_line(index.summary)}"
+    yield f"# Node {inert(index.instance_id)}: {counts_line(index.summary)}"
     yield ""
     collected = moment(index.clock.collected_at)
     yield f"Bundle {code(manifest.source_archive)}, collected {collected} UTC, index `{index.index_id}`."
@@ -47,10 +51,10 @@ def _lines(view: View, manifest: Manifest, knowledge: Knowledge) -> Iterator[str
             yield ""
             yield f"## {level.value.capitalize()}"
         yield from _trouble_lines(trouble)
-    yield from _section("Looked at", coverage_lines(index.coverage))
-    yield from _section("Gaps", gap_lines(index))
-    yield from _section("Suppressed", suppressed_lines(index.suppressed))
-    yield from _section("Not shown", left_out_lines(view))
+    yield from _section("Looked at", map(inert, coverage_lines(index.coverage)))
+    yield from _section("Gaps", map(inert, gap_lines(index)))
+    yield from _section("Suppressed", map(plain, suppressed_lines(index.suppressed)))
+    yield from _section("Not shown", map(plain, left_out_lines(view)))
 
 
 def _trouble_lines(trouble: Trouble) -> Iterator[str]:
@@ -63,7 +67,7 @@ def _trouble_lines(trouble: Trouble) -> Iterator[str]:
     yield f"{code(place(lead))}"
     yield from fenced(lead.evidence.excerpt)
     for note in notes(lead):
-        yield f"*{plain(note)}*"
+        yield inert(note)
         yield ""
     yield from (f"{number}. {plain(step)}" for number, step in enumerate(trouble.rule.first_steps, 1))
     if trouble.others:
@@ -73,16 +77,31 @@ def _trouble_lines(trouble: Trouble) -> Iterator[str]:
         )
 
 
-def _section(title: str, lines: list[str]) -> Iterator[str]:
-    if lines:
-        yield ""
-        yield f"## {title}"
-        yield ""
-        yield from (f"- {plain(line)}" for line in lines)
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    items = [f"- {line}" for line in lines]
+    if items:
+        yield from ("", f"## {title}", "", *items)
 
 
 def plain(text: str) -> str:
+    """For text of rules: no markup, but an address in it may become a link."""
     return _MARKUP.sub(r"\\\1", harmless(text))
+
+
+def inert(text: str) -> str:
+    """For text that may hold some of the bundle's: all but words and numbers stands in code."""
+    first, *rest = re.split(r"([ \t]+)", harmless(text))
+    begins_list = _LIST.fullmatch(first) is not None
+    return "".join([code(first) if begins_list else _inert_part(first), *map(_inert_part, rest)])
+
+
+def _inert_part(part: str) -> str:
+    if not part.strip():
+        return part
+    if _WORD.fullmatch(part):
+        return plain(part)
+    ending = part[len(part.rstrip(".,;:")) :]
+    return code(part.removesuffix(ending)) + ending if ending != part else code(part)
 
 
 def code(text: str) -> str:
