@@ -110,7 +110,7 @@ def test_json_is_the_index_and_markdown_quotes_lines_in_code(bundle: Path) -> No
     index = json.loads(affidavit("analyze", bundle, "--format", "json", "--severity", "high").stdout)
     assert {finding["severity"] for finding in index["findings"]} == {"critical", "high"}
     text = affidavit("analyze", bundle, "--format", "markdown").stdout
-    assert text.startswith("# Node i-")
+    assert text.startswith("# Node `i-")
     assert f"```\n{index['findings'][0]['evidence']['excerpt']}\n```" in text
 
 

@@ -183,7 +183,7 @@ def test_no_form_of_the_report_carries_escape_sequences_from_names(form: str, ce
     archive = cell.archive(ARCHIVES["escape_sequences_and_line_ends_in_names"])
     ran = cell.run("analyze", archive, "--format", form)
     assert (ran.code, ran.err) == (Exit.DONE, "")
-    assert "forged line" in ran.out and is_plain_text(ran.out)
+    assert "forged line" in ran.out.replace("`", "") and is_plain_text(ran.out)
 
 
 def test_there_are_enough_hostile_archives() -> None:
