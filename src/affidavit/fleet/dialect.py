@@ -37,12 +37,19 @@ def check(inquiry: Inquiry) -> None:
 def _parsed(sql: str) -> dict[str, Any]:
     with connect(threads=1) as engine:
         found = engine.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
-    tree: dict[str, Any] = json.loads(found[0]) if found is not None else {}
+    tree = _tree(found[0]) if found is not None else {}
     if tree.get("error"):
         raise InputRefused(f"this is no question: {tree.get('error_message', 'it cannot be parsed')}", hint=_HINT)
     if len(tree.get("statements", ())) != 1:
         raise InputRefused("one question at a time", hint=_HINT)
     return tree
+
+
+def _tree(told: str) -> dict[str, Any]:
+    try:
+        return json.loads(told)
+    except RecursionError:
+        raise InputRefused("the question is nested too deeply", hint=f"make it shorter; {_HINT}") from None
 
 
 def _check(node: dict[str, Any], ctes: set[str]) -> None:
@@ -61,12 +68,13 @@ def _cte_names(ctes: dict[str, Any]) -> Iterator[str]:
         yield str(entry["key"])
 
 
-def _walk(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict):
-        node = cast("dict[str, Any]", value)  # JSON has no other keys
-        yield node
-        for each in node.values():
-            yield from _walk(each)
-    elif isinstance(value, list):
-        for each in cast("list[Any]", value):  # of whatever
-            yield from _walk(each)
+def _walk(tree: Any) -> Iterator[dict[str, Any]]:
+    waiting: list[Any] = [tree]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            node = cast("dict[str, Any]", value)  # JSON has no other keys
+            yield node
+            waiting.extend(node.values())
+        elif isinstance(value, list):
+            waiting.extend(cast("list[Any]", value))  # of whatever

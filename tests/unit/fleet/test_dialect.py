@@ -56,3 +56,15 @@ def test_a_value_never_becomes_part_of_the_sql() -> None:
         asked = question.asked(Scope(clusters=(hostile,)))
         assert hostile not in asked.sql
         assert asked.values == (hostile, hostile)
+
+
+@pytest.mark.parametrize(("terms", "why"), [(400, "nested too deeply"), (5_000, "depth limit")])
+def test_a_question_too_deep_to_be_looked_at_is_refused(terms: int, why: str) -> None:
+    with pytest.raises(InputRefused, match=why) as refused:
+        check(Inquiry(sql=f"select {'+'.join(['1'] * terms)} from nodes"))
+    assert refused.value.hint
+
+
+def test_a_forbidden_function_is_found_however_deep_it_stands() -> None:
+    with pytest.raises(InputRefused, match="getenv"):
+        check(Inquiry(sql=f"select getenv('HOME') || {' || '.join(['instance_id'] * 150)} from nodes"))
