@@ -29,6 +29,7 @@ from affidavit.evidence.finding import Finding, Suppressed
 from affidavit.index.assemble import assemble_index
 from affidavit.index.crew import Crew
 from affidavit.index.record import FindingsIndex
+from affidavit.index.scan import ScannedFile
 from affidavit.index.slots import slots_of
 from affidavit.index.survey import survey
 from affidavit.knowledge import Knowledge
@@ -38,11 +39,15 @@ EXTRACTED = "extracted"
 
 @dataclass(frozen=True, kw_only=True)
 class Analysis:
-    """`bundle` reads the files as long as the workspace they were unpacked to exists."""
+    """`bundle` reads the files as long as the workspace they were unpacked to exists.
+
+    `read` are the paths of all files that were scanned in full; the index lists only some of the others.
+    """
 
     manifest: Manifest
     index: FindingsIndex
     bundle: StoredBundle
+    read: frozenset[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +85,12 @@ def analyze(
         digests=digests.wait() if digests is not None else None,
         seconds=unpacking,
     )
-    return Analysis(manifest=manifest, index=index, bundle=bundle)
+    read = frozenset(file.path for file in bundle.files if file.is_scanned and _is_whole(scanned.get(file.path)))
+    return Analysis(manifest=manifest, index=index, bundle=bundle, read=read)
+
+
+def _is_whole(result: ScannedFile | None) -> bool:
+    return result is not None and result.is_whole
 
 
 def verify(

@@ -40,6 +40,11 @@ class ScannedFile:
     oversized: int = 0
     failure: str = ""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether every line was looked at."""
+        return not self.failure and not self.oversized
+
 
 class FileScan:
     """The scan of a file that may still be growing: `advance` as bytes arrive, then `finish`."""

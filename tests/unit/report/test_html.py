@@ -23,6 +23,7 @@ from affidavit.entrypoints.report.screen import harmless
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.evidence.severity import Severity
 from affidavit.index.record import summarize
+from affidavit.index.scan import LONGEST_LINE
 from affidavit.index.view import Window
 from affidavit.investigation import Analysis
 from affidavit.knowledge import load_knowledge
@@ -237,6 +238,22 @@ def test_verdicts_tell_quiet_from_unread_from_absent(tmp_path: Path) -> None:
     assert said["kernel"] == ("quiet", "nothing known found in 1 shared log")
     assert said["cni"] == ("not_read", "1 file in the bundle, none scanned for faults")
     assert said["coredns"] == ("absent", "not in this bundle")
+
+
+@pytest.mark.parametrize("links", [0, 40])
+def test_a_component_that_nobody_could_read_is_not_called_quiet_however_many_files_come_before_it(
+    links: int, tmp_path: Path
+) -> None:
+    """Links are as bad as a line that is too long, and an index lists only the first of such files."""
+    files = {"kubelet/kubelet.log": b"x" * LONGEST_LINE + b"\n", "containerd/containerd-log.txt": b"fine\n"}
+    bundle = write_form(files, tmp_path, "directory")
+    for number in range(links):
+        (bundle / f"a{number}").symlink_to("/etc/hostname")
+    analysis = analyze_at(bundle, PACK, tmp_path / "work", workers=1)
+    data = Outline(page_of(analysis, PACK)).data
+    said = {entry["component"]: (entry["state"], entry["text"]) for entry in data["verdicts"]}
+    assert said["kubelet"] == ("not_read", "1 file in the bundle, none scanned for faults")
+    assert said["containerd"] == ("quiet", "nothing known found in 1 file")
 
 
 def test_a_component_whose_findings_are_left_out_is_not_called_quiet(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def page_data(
     view: View, analysis: Analysis, knowledge: Knowledge, correlation: Correlation, allowance: Allowance
 ) -> dict[str, Any]:
     index = view.index
-    verdicts = component_verdicts(view, analysis.index.findings, analysis.bundle)
+    verdicts = component_verdicts(view, analysis)
     spans = {cluster.cluster_id: cluster for cluster in correlation.clusters}
     data: dict[str, Any] = {
         "head": _head(view, analysis),

@@ -1,6 +1,6 @@
 """What each component shows: its worst, or that it was read and nothing is known, or that nobody could look."""
 
-from collections.abc import Iterable
+from collections.abc import Set
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -8,10 +8,10 @@ from enum import StrEnum
 from affidavit.bundle.layout import components
 from affidavit.bundle.stored import StoredBundle
 from affidavit.entrypoints.report.content import span_of
-from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 from affidavit.index.view import View
+from affidavit.investigation import Analysis
 
 # The order in which an engineer asks; others follow by name.
 _USUAL = (
@@ -50,13 +50,13 @@ class _Files:
     unread: int = 0
 
 
-def component_verdicts(view: View, everything: Iterable[Finding], bundle: StoredBundle) -> list[Verdict]:
-    """`everything` are the findings before the view left any out: a component with hidden findings is not quiet."""
-    files = _files_by_component(bundle, view.index.coverage)
+def component_verdicts(view: View, analysis: Analysis) -> list[Verdict]:
+    """Of all findings, also of those that the view left out: a component with hidden findings is not quiet."""
+    files = _files_by_component(analysis.bundle, analysis.read)
     found: dict[str, list[Finding]] = {}
     for finding in view.index.findings:
         found.setdefault(finding.component, []).append(finding)
-    hidden = {finding.component for finding in everything} - found.keys()
+    hidden = {finding.component for finding in analysis.index.findings} - found.keys()
     names = {*_USUAL, *components() - _ONLY_WHEN_THERE, *files, *found, *hidden}
     verdicts = [_verdict(name, found.get(name, []), files.get(name, _Files()), name in hidden) for name in names]
     return sorted(verdicts, key=_rank)
@@ -96,11 +96,10 @@ def _named(findings: list[Finding]) -> str:
     return ", ".join(names[:_KINDS_NAMED]) + (f" and {more} more kinds" if more > 0 else "")
 
 
-def _files_by_component(bundle: StoredBundle, coverage: Coverage) -> dict[str, _Files]:
-    lost = {skipped.file for skipped in coverage.lost_files}
+def _files_by_component(bundle: StoredBundle, read: Set[str]) -> dict[str, _Files]:
     counts: dict[str, _Files] = {}
     for file in bundle.files:
-        is_scanned = file.is_scanned and file.path not in lost
+        is_scanned = file.path in read
         for place, component in enumerate(file.role.holds):
             entry = counts.setdefault(component, _Files())
             entry.own += is_scanned and place == 0
