@@ -108,6 +108,8 @@ class Finding:
     detail: Annotated[str | None, ABSENT_WHEN_NONE] = None
     state: Annotated[State | None, ABSENT_WHEN_NONE] = None
     episodes: Annotated[tuple[Episode, ...] | None, ABSENT_WHEN_NONE] = None
+    episodes_total: Annotated[int | None, ABSENT_WHEN_NONE] = None
+    """Only there when the list holds the last ones alone."""
     is_baseline: Annotated[bool | None, ABSENT_WHEN_NONE] = None
     baseline_note: Annotated[str | None, ABSENT_WHEN_NONE] = None
 

@@ -166,7 +166,8 @@ def _finding(group: _Group, context: _Context) -> Finding:
         occurrences_total=len(group.rows) if is_cut else None,
         severity_note=judged.note,
         state=judged.state,
-        episodes=judged.episodes,
+        episodes=judged.episodes[-EPISODES:] if judged.episodes is not None else None,
+        episodes_total=len(judged.episodes) if judged.episodes and len(judged.episodes) > EPISODES else None,
     )
 
 
@@ -198,7 +199,7 @@ def _judge(group: _Group, context: _Context) -> _Judged:
     return _Judged(
         severity=rule.severity,
         state=State.RECOVERED if is_over else State.OPEN,
-        episodes=tuple(found[-EPISODES:]),
+        episodes=tuple(found),
     )
 
 

@@ -16,7 +16,7 @@ from affidavit.evidence.severity import FROM_V1, Severity
 
 INDEX_VERSION = "2.0"
 # Raise it whenever the same bundle and rules would give another index.
-INDEXER_VERSION = "2"
+INDEXER_VERSION = "3"
 
 
 @dataclass(frozen=True, kw_only=True)

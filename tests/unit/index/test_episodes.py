@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from tests.support.bundles import analyze_files
 from tests.support.packs import a_pack, a_rule
 
+from affidavit.entrypoints.report.content import state_line
 from affidavit.evidence.finding import Finding, State
 from affidavit.evidence.severity import Severity
+from affidavit.index.build import EPISODES
 from affidavit.index.clock import UNKNOWN
 from affidavit.index.episodes import in_order, most_within, soon_after, spans
 from affidavit.index.timestamps import SECOND
@@ -49,6 +51,16 @@ def test_a_fault_that_came_back_is_open(tmp_path: Path) -> None:
     found = finding(log((900, "KAPUT"), (800, "MENDED"), (500, "KAPUT")), tmp_path, cleared_by=["MENDED"])
     assert found.state is State.OPEN
     assert found.episodes is not None and found.episodes[-1].cleared_at is None
+
+
+@pytest.mark.parametrize(("times", "total"), [(EPISODES, None), (EPISODES + 10, EPISODES + 10)])
+def test_of_many_spans_the_last_are_listed_and_all_are_counted(times: int, total: int | None, tmp_path: Path) -> None:
+    events = [event for n in range(times, 0, -1) for event in ((100 * n, "KAPUT"), (100 * n - 10, "MENDED"))]
+    found = finding(log(*events), tmp_path, cleared_by=["MENDED"])
+    assert found.episodes is not None
+    assert (len(found.episodes), found.episodes_total) == (EPISODES, total)
+    assert found.episodes[-1].start == COLLECTED - timedelta(seconds=100)
+    assert f"Recovered: {times} episodes, the last " in state_line(found)
 
 
 def test_a_fault_without_clearing_lines_has_no_state(tmp_path: Path) -> None:

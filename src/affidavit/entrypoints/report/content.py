@@ -47,6 +47,19 @@ def counts_line(summary: Summary) -> str:
     return " · ".join(parts) if parts else "no findings"
 
 
+def headline(view: View) -> str:
+    """What was found and shown, and in the same breath what was found and is not: a filter makes no node healthy."""
+    if not view.hidden.total:
+        return counts_line(view.index.summary)
+    shown = counts_line(view.index.summary) if view.index.findings else f"nothing {_asked(view)}"
+    return f"{shown}; not shown: {counts_line(view.hidden)}"
+
+
+def _asked(view: View) -> str:
+    level = f"at {view.least.value} or above" if view.below_severity else ""
+    return " ".join(part for part in (level, "in the asked time" if view.outside_window else "") if part)
+
+
 def span_of(findings: Iterable[Finding]) -> tuple[datetime, datetime] | None:
     spans = [(found.first_seen, found.last_seen) for found in findings if found.first_seen and found.last_seen]
     return (min(first for first, _ in spans), max(last for _, last in spans)) if spans else None
@@ -83,7 +96,7 @@ def notes(finding: Finding) -> list[str]:
 def state_line(finding: Finding) -> str:
     if not finding.episodes:
         return ""
-    last, times = finding.episodes[-1], len(finding.episodes)
+    last, times = finding.episodes[-1], finding.episodes_total or len(finding.episodes)
     often = f"{times} episodes, the last " if times > 1 else ""
     if finding.state is State.RECOVERED:
         return f"Recovered: {often}{moment(last.start)} → {moment(last.end)}, cleared {moment(last.cleared_at)}."
@@ -132,9 +145,11 @@ def _counted(number: int) -> str:
     return f"{number} finding{'' if number == 1 else 's'}"
 
 
-def health_warning(index: FindingsIndex) -> str:
-    """No findings is a statement about what was read, not about the node."""
+def health_warning(view: View) -> str:
+    """No findings is a statement about what was read, not about the node. Empty when there are any, shown or not."""
+    if view.index.findings or view.hidden.total:
+        return ""
     return (
-        f"No known fault in the {index.coverage.files_scanned} files that were read. "
+        f"No known fault in the {view.index.coverage.files_scanned} files that were read. "
         "That says nothing about what the bundle does not hold."
     )

@@ -104,6 +104,9 @@ class FindingRecord(Wire):
     episodes: Annotated[list[EpisodeRecord] | None, ABSENT_WHEN_NONE] = Field(
         default=None, description="Stretches of time in which it occurred."
     )
+    episodes_total: Annotated[int | None, ABSENT_WHEN_NONE] = Field(
+        default=None, description="How many there are; only there when the last ones alone are listed."
+    )
     is_baseline: Annotated[bool | None, ABSENT_WHEN_NONE] = Field(
         default=None, description="true when many bundles of the cluster show this pattern."
     )
