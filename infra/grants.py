@@ -84,7 +84,16 @@ def read_workloads(function: PackagedFunction) -> None:
     function.allow("ReadNetworks", [f"ec2:Describe{thing}" for thing in _NETWORK], ["*"], "describe")
 
 
-_NETWORK = ("DhcpOptions", "NetworkAcls", "RouteTables", "SecurityGroups", "Subnets", "VpcAttribute", "VpcEndpoints")
+_NETWORK = (
+    "DhcpOptions",
+    "NetworkAcls",
+    "RouteTables",
+    "SecurityGroups",
+    "Subnets",
+    "VpcAttribute",
+    "VpcEndpoints",
+    "Vpcs",
+)
 
 
 def collect(function: PackagedFunction, options: Options, clusters: Sequence[str]) -> None:

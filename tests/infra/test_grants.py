@@ -1,0 +1,89 @@
+"""What the code asks of AWS, its role may do: calls are read out of the sources, so that none needs to be made."""
+
+import ast
+from collections.abc import Iterator
+
+import botocore.session
+import pytest
+from botocore import xform_name
+
+from tests.infra.conftest import ROOT
+from tests.infra.templates import Template
+
+ADAPTERS = ROOT / "src" / "affidavit" / "adapters" / "aws"
+_STORES = ("objects", "table")
+RUNS = {
+    "affidavit-mcp": (*_STORES, "api_key", "fleet", "workloads"),
+    "affidavit-mcp-collect": (*_STORES, "api_key", "fleet", "collector"),
+    "affidavit-gateway-tools": (*_STORES, "fleet"),
+    "affidavit-indexer": (*_STORES, "dead_letters", "fleet"),
+    "affidavit-supervisor": (*_STORES, "api_key", "notifier"),
+    "affidavit-watchdog": (*_STORES, "api_key", "notifier"),
+}
+# Where an operation and the permission for it differ in name.
+PERMISSIONS = {
+    "s3:HeadObject": ("s3:GetObject",),
+    "s3:ListObjectsV2": ("s3:ListBucket",),
+    "s3:GetPublicAccessBlock": ("s3:GetBucketPublicAccessBlock",),
+    "dynamodb:TransactWriteItems": ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"),
+}
+NEVER_ASKED = {
+    # Which node brought a bundle is asked of instances; only questions name clusters.
+    ("affidavit-indexer", "fleet"): {"eks:DescribeCluster"},
+    # It keeps its tasks in the table; bundles come from the nodes themselves.
+    ("affidavit-mcp-collect", "objects"): {"s3:PutObject"},
+}
+# On somebody's machine, in a role that the operator gives a chat model, or tested with its own condition.
+ELSEWHERE = {"artifacts", "athena", "chaos", "chat", "comprehend", "doctor", "stacks"}
+_SESSION = botocore.session.get_session()
+
+
+def calls(module: str) -> set[str]:
+    """As `service:Operation`. A name that two services of one module know counts for both."""
+    tree = ast.parse((ADAPTERS / f"{module}.py").read_text())
+    words = set(_words(tree))
+    return {
+        f"{service}:{operation}"
+        for service in words & set(_SESSION.get_available_services())
+        for operation in _SESSION.get_service_model(service).operation_names
+        if xform_name(operation) in words
+    }
+
+
+def _words(tree: ast.AST) -> Iterator[str]:
+    """Names of methods, and texts: a paginator is asked for by name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+@pytest.fixture(scope="module")
+def granted(templates: dict[str, Template]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for template in templates.values():
+        for statement in template.role_statements():
+            if statement.is_allowing:
+                found.setdefault(statement.owner, set()).update(statement.actions)
+    return found
+
+
+@pytest.mark.parametrize(("role", "module"), [(role, module) for role, modules in RUNS.items() for module in modules])
+def test_a_role_may_do_whatever_its_code_asks_for(role: str, module: str, granted: dict[str, set[str]]) -> None:
+    asked = calls(module) - NEVER_ASKED.get((role, module), set())
+    assert asked, f"{module} calls nothing that this test can see"
+    needed = {permission for call in asked for permission in PERMISSIONS.get(call, (call,))}
+    assert needed - granted[role] == set()
+
+
+def test_calls_are_found_by_method_and_by_paginator() -> None:
+    assert {"ec2:DescribeVpcs", "ec2:DescribeSubnets", "iam:ListRolePolicies", "logs:FilterLogEvents"} <= calls(
+        "workloads"
+    )
+    assert len(calls("workloads")) > 20
+
+
+def test_every_adapter_that_asks_aws_is_deployed_or_known_to_run_elsewhere() -> None:
+    asking = {file.stem for file in ADAPTERS.glob("*.py") if ".client(" in file.read_text()} - {"clients"}
+    assert asking == {module for modules in RUNS.values() for module in modules} | ELSEWHERE
