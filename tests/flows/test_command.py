@@ -126,6 +126,7 @@ def test_a_time_window_shows_what_happened_in_it_and_counts_the_rest(bundle: Pat
     done = affidavit("analyze", bundle, "--since", "2025-01-01", "--until", "2025-02-01")
     assert done.returncode == 0
     assert "outside the asked time" in done.stdout
+    assert re.search(r"^nothing in the asked time; not shown: \d+ critical · ", done.stdout, re.MULTILINE)
     assert affidavit("analyze", bundle, "--since", "9d").returncode == 0
 
 
@@ -260,3 +261,28 @@ def test_being_stopped_leaves_nothing_behind_and_says_so(bundle: Path, tmp_path:
         assert b"interrupted" in message
         assert list(scratch.iterdir()) == []
         assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_filter_that_hides_everything_makes_no_node_healthy(tmp_path: Path) -> None:
+    sick = write(generate(BundleSpec(layout=Layout.AL2023, faults=("disk_pressure",))), tmp_path, Form.TAR_GZ)
+    done = affidavit("analyze", sick, "--severity", "critical", "--out", tmp_path / "out")
+    headline = re.search(r"^nothing at critical or above; not shown: \d+ high · .+$", done.stdout, re.MULTILINE)
+    assert headline is not None, done.stdout
+    assert "No known fault" not in done.stdout
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert f": {headline[0]}</title>" in page
+    assert "No known fault" not in page
+    text = affidavit("analyze", sick, "--severity", "critical", "--format", "markdown").stdout
+    assert text.splitlines()[0].endswith(headline[0])
+    assert "No known fault" not in text
+    index = json.loads(affidavit("analyze", sick, "--severity", "critical", "--format", "json").stdout)
+    assert [gap for gap in index["gaps"] if re.fullmatch(r"not shown: \d+ findings below the asked severity", gap)]
+    later = affidavit("analyze", sick, "--since", "2027-01-01").stdout
+    assert re.search(r"^1 high; not shown: \d+ high · ", later, re.MULTILINE), "one has no time and may be of any"
+
+
+def test_fail_on_counts_what_the_severity_hides_and_not_what_the_time_leaves_out(bundle: Path, tmp_path: Path) -> None:
+    sick = write(generate(BundleSpec(layout=Layout.AL2023, faults=("disk_pressure",))), tmp_path, Form.TAR_GZ)
+    assert affidavit("analyze", sick, "-q", "--severity", "critical", "--fail-on", "high").returncode == 1
+    assert affidavit("analyze", sick, "-q", "--fail-on", "critical").returncode == 0
+    assert affidavit("analyze", bundle, "-q", "--fail-on", "high", "--since", "2027-01-01").returncode == 0

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
-from affidavit.index.record import FindingsIndex, summarize
+from affidavit.index.record import FindingsIndex, Summary, summarize
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,9 +24,13 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """`index` holds only the findings that are shown."""
+    """`index` holds only the findings that are shown, `hidden` counts the others. `in_window` are all of the asked
+    time, shown or not."""
 
     index: FindingsIndex
+    least: Severity
+    hidden: Summary
+    in_window: tuple[Finding, ...]
     below_severity: int
     outside_window: int
 
@@ -34,9 +38,14 @@ class View:
 def view(index: FindingsIndex, *, least: Severity = Severity.INFO, window: Window | None = None) -> View:
     window = window or Window()
     severe = tuple(finding for finding in index.findings if finding.severity.is_at_least(least))
-    shown = tuple(finding for finding in severe if window.includes(finding))
+    in_window = tuple(finding for finding in index.findings if window.includes(finding))
+    shown = tuple(finding for finding in in_window if finding.severity.is_at_least(least))
+    kept = {finding.finding_id for finding in shown}
     return View(
         index=replace(index, findings=shown, summary=summarize(shown)),
+        least=least,
+        hidden=summarize(finding for finding in index.findings if finding.finding_id not in kept),
+        in_window=in_window,
         below_severity=len(index.findings) - len(severe),
         outside_window=len(severe) - len(shown),
     )

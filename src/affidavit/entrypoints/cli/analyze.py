@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from affidavit.bundle.workspace import prepare_output, publish, publish_folder, 
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.cli.output import write_json
 from affidavit.entrypoints.cli.progress import progress_line
+from affidavit.entrypoints.report.content import left_out_lines
 from affidavit.entrypoints.report.html import render_html
 from affidavit.entrypoints.report.markdown import render_markdown
 from affidavit.entrypoints.report.screen import make_console
@@ -156,7 +157,7 @@ def _before(span: re.Match[str], moment: datetime) -> datetime:
 
 def _present(shown: View, analysis: Analysis, knowledge: Knowledge, options: AnalyzeOptions) -> None:
     if options.form == "json":
-        write_json(index_to_json(shown.index))
+        write_json(index_to_json(_told(shown)))
     elif options.form == "markdown":
         sys.stdout.write(render_markdown(shown, analysis.manifest, knowledge))
     else:
@@ -166,7 +167,14 @@ def _present(shown: View, analysis: Analysis, knowledge: Knowledge, options: Ana
             console.print(f"Written to {options.out}: {MANIFEST}, {INDEX}, {REPORT}")
 
 
+def _told(shown: View) -> FindingsIndex:
+    """The record has no place for what a filter left out, so that is one of its gaps."""
+    left_out = (f"not shown: {line}" for line in left_out_lines(shown))
+    return replace(shown.index, gaps=(*shown.index.gaps, *left_out))
+
+
 def _verdict(shown: View, fail_on: Severity | None) -> Exit:
+    """What --severity hides counts too: it chooses what is printed, not what is wrong with the node."""
     if fail_on is None:
         return Exit.DONE
-    return Exit.FOUND if any(finding.severity.is_at_least(fail_on) for finding in shown.index.findings) else Exit.DONE
+    return Exit.FOUND if any(finding.severity.is_at_least(fail_on) for finding in shown.in_window) else Exit.DONE

@@ -110,7 +110,8 @@ def analyze(
         typer.Option(metavar="DIR", help="Rules of your own, added to the built-in ones; same id replaces."),
     ] = None,
     fail_on: Annotated[
-        Severity | None, typer.Option(help="Exit with 1 when a shown finding is this severe or worse.")
+        Severity | None,
+        typer.Option(help="Exit with 1 when a finding of the asked time is this severe or worse, shown or not."),
     ] = None,
     workers: Annotated[
         int | None,

@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from affidavit.entrypoints.report.content import counts_line, place, when
+from affidavit.entrypoints.report.content import headline, place, when
 from affidavit.entrypoints.report.page.data import page_data
 from affidavit.entrypoints.report.page.island import Allowance, encoded, shown
 from affidavit.index.view import View
@@ -26,7 +26,7 @@ def render_html(view: View, analysis: Analysis, knowledge: Knowledge, correlatio
     """Reads the lines around the evidence, so the files of `analysis.bundle` must still be there."""
     template, style, script = (_page_file(name) for name in ("template.html", "report.css", "report.js"))
     plain = _plain_list(view)
-    title = escape(shown(f"{view.index.instance_id}: {counts_line(view.index.summary)}"))
+    title = escape(shown(f"{view.index.instance_id}: {headline(view)}"))
     fixed = sum(len(part.encode()) for part in (template, style, script, plain, title))
     data = page_data(view, analysis, knowledge, correlation, Allowance(PAGE_BYTES - fixed))
     return Template(template).substitute(title=title, style=style, script=script, data=encoded(data), plain=plain)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from affidavit.bundle.manifest import Manifest
 from affidavit.entrypoints.report.content import (
     Trouble,
-    counts_line,
     coverage_lines,
     gap_lines,
+    headline,
     health_warning,
     left_out_lines,
     moment,
@@ -36,14 +36,14 @@ def render_markdown(view: View, manifest: Manifest, knowledge: Knowledge) -> str
 
 def _lines(view: View, manifest: Manifest, knowledge: Knowledge) -> Iterator[str]:
     index = view.index
-    yield f"# Node {inert(index.instance_id)}: {counts_line(index.summary)}"
+    yield f"# Node {inert(index.instance_id)}: {headline(view)}"
     yield ""
     collected = moment(index.clock.collected_at)
     yield f"Bundle {code(manifest.source_archive)}, collected {collected} UTC, index `{index.index_id}`."
     if (span := span_of(index.findings)) is not None:
         yield f"Began {moment(span[0])}, last seen {moment(span[1])} UTC."
-    if not index.findings:
-        yield health_warning(index)
+    if warning := health_warning(view):
+        yield warning
     level = None
     for trouble in troubles(index.findings, knowledge):
         if trouble.lead.severity is not level:

@@ -6,9 +6,9 @@ from rich.text import Text
 from affidavit.bundle.manifest import Manifest
 from affidavit.entrypoints.report.content import (
     Trouble,
-    counts_line,
     coverage_lines,
     gap_lines,
+    headline,
     health_warning,
     left_out_lines,
     moment,
@@ -48,11 +48,11 @@ def _print_head(console: Console, view: View, manifest: Manifest) -> None:
     if index.clock.collected_at is not None:
         console.print(text(f"collected {moment(index.clock.collected_at)} UTC ({index.clock.collected_from})", "dim"))
     console.print()
-    console.print(text(counts_line(index.summary), "bold"))
+    console.print(text(headline(view), "bold"))
     if (span := span_of(index.findings)) is not None:
         console.print(text(f"began {moment(span[0])}, last seen {moment(span[1])} UTC"))
-    if not index.findings:
-        console.print(text(health_warning(index)))
+    if warning := health_warning(view):
+        console.print(text(warning))
     console.print()
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from affidavit.bundle.stored import StoredBundle
-from affidavit.entrypoints.report.content import health_warning, left_out_lines, notes
+from affidavit.entrypoints.report.content import headline, health_warning, left_out_lines, notes
 from affidavit.entrypoints.report.page.context import Context, Line, context_of, is_longer_than_excerpt
 from affidavit.entrypoints.report.page.island import Allowance
 from affidavit.entrypoints.report.page.verdicts import Verdict, component_verdicts
@@ -194,7 +194,8 @@ def _head(view: View, analysis: Analysis) -> dict[str, Any]:
         "rules": index.rules_version,
         "counts": [getattr(index.summary, severity.value) for severity in Severity],
         "notShown": left_out_lines(view),
-        "nothing": health_warning(index) if not analysis.index.findings else "",
+        "headline": headline(view) if view.hidden.total else "",
+        "nothing": health_warning(view),
     }
 
 

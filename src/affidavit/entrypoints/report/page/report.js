@@ -100,6 +100,7 @@
         fact("last seen", times && `${moment(times[1])} UTC`),
         fact("Archive sha256", head.sha256)),
       el("ul", { class: "counts", "aria-label": "Findings by severity" }, ...counts),
+      ...(head.headline ? [el("p", { class: "notice" }, `${head.headline[0].toUpperCase()}${head.headline.slice(1)}.`)] : []),
       ...(head.nothing ? [el("p", { class: "notice" }, head.nothing)] : []),
       ...head.notShown.map((line) => el("p", { class: "notice" }, `Not in this report: ${line}.`)));
   }
