@@ -32,8 +32,8 @@ class WorkloadArgs(BaseModel):
         str,
         Field(
             pattern=FUNCTION,
-            description="Name (or ARN) of the Lambda function of this incident, such as `data-processor`. "
-            "Functions that are not part of the incident are refused.",
+            description="Name (or ARN) of the Lambda function, such as `data-processor`. While an incident is "
+            "investigated, functions that are no part of it are refused.",
         ),
     ]
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tests.support.mcp_server import calls_over
 
 from affidavit.entrypoints.mcp.calls import Calls, Outcome
-from affidavit.entrypoints.mcp.catalog import COLLECTION, NODES, TOOLS
+from affidavit.entrypoints.mcp.catalog import COLLECTION, LAMBDA, NODES, TOOLS
 from affidavit.entrypoints.mcp.envelope import canonical_hash
 from affidavit.entrypoints.mcp.failures import bad_arguments
 from affidavit.entrypoints.mcp.schemas import input_schema, output_schema
@@ -115,6 +115,24 @@ def test_bad_arguments_are_a_400_that_names_the_field(calls: Calls, arguments: d
     outcome = calls.call(TOOL, arguments)
     assert outcome.content["statusCode"] == 400
     assert f"{field}: " in outcome.content["error"]
+
+
+@pytest.mark.parametrize("tool", LAMBDA, ids=lambda tool: tool.name)
+def test_an_argument_that_would_be_ignored_is_refused_though_the_record_forgives_it(tool: Tool, tmp_path: Path) -> None:
+    calls = calls_over(tmp_path, tools=LAMBDA)
+    arguments = {"lambda_name": "data-processor", "hours": 24}
+    assert tool.request.model_validate(arguments).model_dump() == {"lambda_name": "data-processor"}
+    refused = calls.call(tool, arguments).content
+    assert (refused["statusCode"], "hours: there is no such argument" in refused["error"]) == (400, True)
+    assert input_schema(tool, has_debug=False)["additionalProperties"] is False
+
+
+def test_a_wrong_name_in_place_of_the_only_one_that_is_missing_is_told_the_right_one(tmp_path: Path) -> None:
+    calls = calls_over(tmp_path, tools=LAMBDA)
+    error = calls.call(LAMBDA[0], {"function_name": "data-processor"}).content["error"]
+    assert "function_name: there is no such argument; perhaps lambda_name is meant" in error
+    alone = calls.call(LAMBDA[0], {"lambda_name": "data-processor", "function_name": "x"}).content["error"]
+    assert "perhaps" not in alone
 
 
 def test_a_refused_value_is_not_repeated(calls: Calls) -> None:

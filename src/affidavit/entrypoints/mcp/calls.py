@@ -104,8 +104,9 @@ def wire(answer: BaseModel) -> dict[str, Any]:
 
 def _request(tool: Tool, given: Mapping[str, Any]) -> BaseModel:
     try:
-        # By the names of the schema alone: a call that works here works behind a gateway that checks it too.
-        return tool.request.model_validate(given, by_alias=True, by_name=False)
+        # By the names of the schema alone: a call that works here works behind a gateway that checks it too. An
+        # argument nobody reads would change the question in the caller's eyes only, whatever the record forgives.
+        return tool.request.model_validate(given, by_alias=True, by_name=False, extra="forbid")
     except ValidationError as error:
         raise bad_arguments(error, tool) from error
 

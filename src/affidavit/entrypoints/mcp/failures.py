@@ -24,8 +24,9 @@ _STATUS: tuple[tuple[type[AffidavitError], int], ...] = (
 # A pattern or a type is enough to name what is wrong; a value of the caller's may be long or secret.
 _SHOWN_TROUBLES = 5
 _SHOWN_NAME = 80
+_UNKNOWN: Final = "extra_forbidden"
 _PLAINER: Final = {
-    "extra_forbidden": "there is no such argument",
+    _UNKNOWN: "there is no such argument",
     "missing": "it is required",
     "model_type": "it should be an object",
     "model_attributes_type": "it should be an object",
@@ -50,7 +51,7 @@ def bad_arguments(error: ValidationError, tool: Tool) -> InputRefused:
     """Of the arguments alone: a record of ours that does not validate later on is no fault of the caller's."""
     troubles = error.errors(include_url=False, include_context=False, include_input=False)
     known = [field.serialization_alias or name for name, field in tool.request.model_fields.items()]
-    said = [_said(trouble, known) for trouble in troubles]
+    said = [_said(trouble, known, _stands_for(troubles)) for trouble in troubles]
     more = f"; and {len(said) - _SHOWN_TROUBLES} more" if len(said) > _SHOWN_TROUBLES else ""
     names = ", ".join(known)
     return InputRefused(
@@ -59,11 +60,22 @@ def bad_arguments(error: ValidationError, tool: Tool) -> InputRefused:
     )
 
 
-def _said(trouble: ErrorDetails, known: Sequence[str]) -> str:
+def _said(trouble: ErrorDetails, known: Sequence[str], missing: str) -> str:
     name = ".".join(map(str, trouble["loc"]))[:_SHOWN_NAME] or "arguments"
-    meant = [each for each in known if trouble["type"] == "extra_forbidden" and _letters(each) == _letters(name)]
-    right = f"; it is called {meant[0]}" if meant else ""
+    right = ""
+    if trouble["type"] == _UNKNOWN:
+        meant = next((each for each in known if _letters(each) == _letters(name)), "")
+        right = f"; it is called {meant}" if meant else f"; perhaps {missing} is meant" if missing else ""
     return f"{name}: {_PLAINER.get(trouble['type'], trouble['msg'].removeprefix('Value error, '))}{right}"
+
+
+def _stands_for(troubles: Sequence[ErrorDetails]) -> str:
+    """The one argument that is missing, when there is one too many: it may only have the wrong name."""
+    unknown = [trouble for trouble in troubles if trouble["type"] == _UNKNOWN]
+    missing = [
+        str(trouble["loc"][0]) for trouble in troubles if trouble["type"] == "missing" and len(trouble["loc"]) == 1
+    ]
+    return missing[0] if len(unknown) == len(missing) == 1 and len(unknown[0]["loc"]) == 1 else ""
 
 
 def _letters(name: str) -> str:

@@ -43,7 +43,7 @@ def input_schema(tool: Tool, *, has_debug: bool) -> dict[str, Any]:
     if has_debug:
         asked = {"type": "boolean", "default": False, "description": "Add `_debug` with hashes to the answer."}
         schema["properties"] = {**schema.get("properties", {}), DEBUG: asked}
-    return {"type": "object", **_untitled(schema)}
+    return {"type": "object", **_untitled(schema), "additionalProperties": False}
 
 
 def output_schema(tool: Tool, *, has_debug: bool) -> dict[str, Any]:
