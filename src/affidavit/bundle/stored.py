@@ -1,6 +1,5 @@
 """A bundle whose files lie on disk: who it is from, what it holds, and its bytes by bundle path."""
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from affidavit.bundle.layout import Kind
 from affidavit.bundle.lines import LineIndex, build_line_index, newlines_before
 from affidavit.bundle.manifest import MANIFEST_VERSION, FileType, Manifest, ManifestFile, summarize_types
 from affidavit.bundle.opening import no_logs
+from affidavit.bundle.reading import head_of, span_of, unreadable
 from affidavit.bundle.unpack import Unpacked, UnpackedFile
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.finding import ByteRange, Evidence
@@ -40,8 +40,7 @@ class StoredBundle:
         """From the collector's own note, else from the bundle's name."""
         for path, location in self.locations.items():
             if path.endswith("system/instance-id.txt"):
-                with location.open("rb") as file:
-                    text = file.read(4096).decode("utf-8", "replace")
+                text = head_of(location, 4096).decode("utf-8", "replace")
                 if (found := _INSTANCE.search(text)) is not None:
                     return found[0]
         found = _INSTANCE.search(self.name)
@@ -59,15 +58,17 @@ class StoredBundle:
         return f"{self.prefix}/extracted/{file.stored_as}"
 
     def read(self, evidence: Evidence, span: ByteRange) -> bytes:
-        with self._location(evidence).open("rb", buffering=0) as file:
-            return os.pread(file.fileno(), span.end - span.start, span.start)
+        return span_of(self._location(evidence), span.start, span.end)
 
     def newlines_before(self, evidence: Evidence, offset: int) -> int:
         path = evidence.source_file
         location = self._location(evidence)
-        if path not in self._line_indexes:
-            self._line_indexes[path] = build_line_index(location)
-        return newlines_before(location, self._line_indexes[path], offset)
+        try:
+            if path not in self._line_indexes:
+                self._line_indexes[path] = build_line_index(location)
+            return newlines_before(location, self._line_indexes[path], offset)
+        except OSError as error:
+            raise unreadable(location, error) from error
 
     def _location(self, evidence: Evidence) -> Path:
         location = self.locations.get(evidence.source_file)

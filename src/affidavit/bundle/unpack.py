@@ -20,10 +20,13 @@ from affidavit.bundle.manifest import FileStatus
 from affidavit.bundle.names import Names
 from affidavit.bundle.opening import TAR_NAMES, is_tar_header
 from affidavit.bundle.paths import UnsafeName, known_as, safe_path, shown
+from affidavit.bundle.reading import head_of
 from affidavit.bundle.source import Member, MemberKind, Source
 from affidavit.bundle.storing import Copied, Progress, SpooledSource, Storage, Watcher
 from affidavit.bundle.tar import TarSource
 from affidavit.evidence.coverage import SkipReason
+
+_HEAD = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +167,9 @@ class _Unpacker:
             return
         self._names.becomes_folder(path)
         if path.endswith(TAR_NAMES):
-            source: Source = TarSource(archive, limits=self._limits, is_gzip=_head_of(archive).startswith(GZIP_MAGIC))
+            source: Source = TarSource(
+                archive, limits=self._limits, is_gzip=head_of(archive, _HEAD).startswith(GZIP_MAGIC)
+            )
         else:
             source = GzipSource(archive, name=_stem_of(path))
         try:
@@ -192,7 +197,7 @@ class _Unpacker:
             UnpackedFile(
                 path=path,
                 stored_as=key_path,
-                location=copied.location,
+                location=copied.location if copied.size or failure is None else None,
                 size=copied.size,
                 role=role,
                 status=FileStatus.EXTRACTED if failure is None else FileStatus.FAILED,
@@ -235,16 +240,8 @@ def _relabeled(file: UnpackedFile, taken: set[str], numbers: Iterable[int]) -> U
 
 
 def _is_archive(archive: Path, path: str) -> bool:
-    head = _head_of(archive)
+    head = head_of(archive, _HEAD)
     return head.startswith(GZIP_MAGIC) or (path.endswith(TAR_NAMES) and is_tar_header(head))
-
-
-def _head_of(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(512)
-    except OSError:
-        return b""
 
 
 def _stem_of(path: str) -> str:

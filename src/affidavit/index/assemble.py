@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
+from affidavit.bundle.reading import head_of
 from affidavit.bundle.stored import UNKNOWN_INSTANCE, StoredBundle
 from affidavit.bundle.unpack import UnpackedFile
 from affidavit.errors import InvariantBroken
@@ -148,6 +149,5 @@ def _lost_beginnings(bundle: StoredBundle) -> Iterator[str]:
 def _first_stamp(file: UnpackedFile) -> int | None:
     if file.location is None:
         return None
-    with file.location.open("rb") as opened:
-        clock, value = stamp_of(opened.readline(4096))
+    clock, value = stamp_of(head_of(file.location, 4096).partition(b"\n")[0])
     return value if clock is Clock.SINCE_BOOT else None

@@ -1,7 +1,6 @@
 """From hits to findings: fold by (rule, file), order, number, and confirm criticals by independent sources."""
 
 import hashlib
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affidavit.bundle.layout import component_of, role_of
+from affidavit.bundle.reading import span_of
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.finding import (
     LISTED,
@@ -277,8 +277,7 @@ def _occurrences(group: _Group, quoted: int, listed: int) -> Iterator[Occurrence
 
 def _line_at(group: _Group, position: int) -> bytes:
     start, end = group.file.hits.span(int(group.rows[position]))
-    with group.file.location.open("rb", buffering=0) as file:
-        return os.pread(file.fileno(), end - start, start)
+    return span_of(group.file.location, start, end)
 
 
 def _confirmed(findings: list[Finding]) -> list[Finding]:

@@ -3,7 +3,6 @@
 Where the bundle does not say, times stay unknown and a gap names what is missing.
 """
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from affidavit.bundle.reading import head_of, tail_of
 from affidavit.index.timestamps import DAY, SECOND, Clock, absolute_of, stamp_of
 
 UNKNOWN = np.iinfo(np.int64).min
@@ -156,22 +156,13 @@ def _plausible(moment: datetime | None) -> datetime | None:
 def _newest_dated_line(path: Path) -> int | None:
     """Lines come in about the order of time, so the last few that are dated are enough."""
     stamps: list[int] = []
-    for line in reversed(_tail(path)):
+    for line in reversed(tail_of(path, _TAIL).split(b"\n")):
         stamp = absolute_of(line[:256])
         if stamp is not None and _EARLIEST <= stamp <= _LATEST:
             stamps.append(stamp)
         if len(stamps) == _DATED_LINES:
             break
     return max(stamps, default=None)
-
-
-def _tail(path: Path) -> list[bytes]:
-    """A bundle may hold thousands of files, so this is as cheap as can be."""
-    file = os.open(path, os.O_RDONLY)
-    try:
-        return os.pread(file, _TAIL, max(0, os.fstat(file).st_size - _TAIL)).split(b"\n")
-    finally:
-        os.close(file)
 
 
 def _booted(logs: Mapping[str, Path], collected_at: datetime | None) -> tuple[datetime | None, str]:
@@ -216,5 +207,4 @@ def _pair_dmesg(logs: Mapping[str, Path]) -> tuple[datetime, str] | None:
 def _texts(logs: Mapping[str, Path], ending: str) -> Iterable[tuple[str, bytes]]:
     for file in sorted(logs):
         if file == ending or file.endswith("/" + ending):
-            with logs[file].open("rb") as opened:
-                yield file, opened.read(_HEAD)
+            yield file, head_of(logs[file], _HEAD)

@@ -233,6 +233,7 @@ def _run(work: Callable[..., None], slots: RuleSlots, give: Connection, argument
     except Exception as error:  # noqa: BLE001  # the door of the worker: the parent raises it again
         _send(give, f"{type(error).__name__}: {error}")
     finally:
+        bench.close()
         give.close()
 
 
@@ -275,15 +276,27 @@ class _Bench:
         if task.path in self._failed:
             return
         try:
-            scan = self._open.pop(task.path, None) or self._start(task)
+            scan = self._scan_of(task)
             if task.is_whole:
                 self.finished.append(scan.finish(task.size))
+                self._close(task.path)
             else:
                 scan.advance(task.size)
-                self._open[task.path] = scan
         except OSError as error:
+            self._close(task.path)
             self._failed.add(task.path)
             self.finished.append(failed_scan(task.path, task.size, error.strerror or str(error)))
 
-    def _start(self, task: _Grown) -> FileScan:
-        return FileScan(task.path, Path(task.location), self._slots, self._buffer)
+    def close(self) -> None:
+        """Of files that were refused while they grew, no end is ever told."""
+        for path in [*self._open]:
+            self._close(path)
+
+    def _scan_of(self, task: _Grown) -> FileScan:
+        if task.path not in self._open:
+            self._open[task.path] = FileScan(task.path, Path(task.location), self._slots, self._buffer)
+        return self._open[task.path]
+
+    def _close(self, path: str) -> None:
+        if (scan := self._open.pop(path, None)) is not None:
+            scan.close()

@@ -1,10 +1,10 @@
 """What a check shows, as a finding: the same evidence as a rule's, with the measured fact beside it."""
 
 import hashlib
-import os
 from pathlib import Path
 
 from affidavit.bundle.layout import component_of, role_of
+from affidavit.bundle.reading import span_of
 from affidavit.checks.run import Hit, ShownBy
 from affidavit.evidence.finding import ByteRange, Evidence, Finding, LineRange, Occurrence, excerpt_of
 
@@ -36,8 +36,7 @@ def measured_finding(full_key: str, location: Path, shown: ShownBy) -> Finding:
 
 
 def _evidence(full_key: str, location: Path, path: str, hit: Hit) -> Evidence:
-    with location.open("rb", buffering=0) as file:
-        line = os.pread(file.fileno(), hit.end - hit.start, hit.start)
+    line = span_of(location, hit.start, hit.end)
     return Evidence(
         source_file=path,
         full_key=full_key,

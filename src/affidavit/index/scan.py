@@ -72,7 +72,7 @@ class FileScan:
             while self._matcher is not None and self._at < size:
                 self._step(size, is_last=True)
         finally:
-            os.close(self._file)
+            self.close()
         return ScannedFile(
             path=self._path,
             hits=self._hits.columns(),
@@ -80,6 +80,12 @@ class FileScan:
             size=size,
             oversized=self._oversized,
         )
+
+    def close(self) -> None:
+        """Also for a scan that will never finish."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
 
     def _step(self, available: int, *, is_last: bool) -> None:
         """Scan the whole lines of the next block, or make room for a line longer than the block."""

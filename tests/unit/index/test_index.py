@@ -1,13 +1,15 @@
 """From hits to an index: folding, order, confirmation, identity, coverage, and reading old indexes."""
 
 import json
+import os
 import subprocess
 import sys
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.support.bundles import NAME, analyze_at, analyze_files, file_member, make_tar
+from tests.support.bundles import NAME, analyze_at, analyze_files, file_member, make_tar, write_form
 from tests.support.packs import a_pack, a_rule
 
 from affidavit.bundle.manifest import FileStatus
@@ -247,6 +249,55 @@ def test_a_file_that_shrinks_under_the_scan_is_unreadable_not_clean(tmp_path: Pa
     with Crew(RuleSlots(a_pack(a_rule("t.kaput", "KAPUT"))), 1) as crew:
         crew.finished("var_log/a.log", log, 6000)
         assert "ended at byte 6" in crew.results()["var_log/a.log"].failure
+
+
+def test_a_file_that_is_refused_while_it_grows_is_not_left_open(tmp_path: Path) -> None:
+    """In a server, where a scan is a thread: what is left open there, and the disk under it, stays lost."""
+    log = tmp_path / "a.log"
+    log.write_bytes(b"fine\n" * 1_000_000)
+    another, slots = threading.Event(), RuleSlots(a_pack(a_rule("t.kaput", "KAPUT")))
+    threading.Thread(target=another.wait, daemon=True).start()
+    try:
+        with Crew(slots, 1) as crew:
+            crew.grown("var_log/a.log", log, log.stat().st_size)
+            assert crew.results() == {}
+        assert log not in [each.readlink() for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+    finally:
+        another.set()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody who may not read; run as root")
+@pytest.mark.parametrize("closed", ["var_log/messages", "kernel/dmesg.current", "system/instance-id.txt"])
+def test_a_file_that_may_not_be_read_is_a_gap_and_the_others_are_read(tmp_path: Path, closed: str) -> None:
+    files = {"kubelet/kubelet.log": b"KAPUT\n", closed: b"KAPUT\n"}
+    bundle = write_form(files, tmp_path, "directory")
+    (bundle / closed).chmod(0)
+    done = subprocess.run(
+        [sys.executable, "-c", AS_NOBODY, bundle], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["findings"] == ["kubelet/kubelet.log"]
+    assert [gap for gap in told["gaps"] if closed in gap and "Permission denied" in gap]
+
+
+AS_NOBODY = """
+import json, os, sys, tempfile
+from pathlib import Path
+from tests.support.bundles import analyze_at
+from tests.support.packs import a_pack, a_rule
+bundle, work = Path(sys.argv[1]), Path(tempfile.mkdtemp())
+pack = a_pack(a_rule("t.kaput", "KAPUT"))
+analyze_at(bundle, pack, work / "before")  # whoever comes next may not be able to import
+for folder in [bundle, *bundle.parents]:
+    if folder.stat().st_uid == 0 and folder != Path("/"):
+        folder.chmod(folder.stat().st_mode | 0o055)
+os.chown(work, 65534, 65534)
+os.setresgid(65534, 65534, 65534)
+os.setresuid(65534, 65534, 65534)
+index = analyze_at(bundle, pack, work / "after").index
+print(json.dumps({"findings": [f.evidence.source_file for f in index.findings], "gaps": index.gaps}))
+"""
 
 
 def test_a_view_counts_what_it_leaves_out(tmp_path: Path) -> None:
