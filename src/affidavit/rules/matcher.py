@@ -20,6 +20,8 @@ _FEEDS = b"\n" * ROOM
 # Seconds of building from which an engine is kept for the next run.
 WORTH_KEEPING = 0.05
 _SLOT_MASK = (1 << SLOT_BITS) - 1
+# Longer blocks hold a line that no usual block could.
+_USUAL_BLOCK = 4 << 20
 
 
 class Matcher(Protocol):
@@ -58,9 +60,10 @@ class HyperscanMatcher:
         behind = block[length : length + ROOM]
         block[length : length + ROOM] = _FEEDS
         hits: list[int] = []
+        collect = _collect if length <= _USUAL_BLOCK else _FirstOfLine(block, length)
         try:
             view = memoryview(block)[: length + ROOM]
-            self._database.scan(view, match_event_handler=_collect, context=hits, scratch=self._scratches.mine())
+            self._database.scan(view, match_event_handler=collect, context=hits, scratch=self._scratches.mine())
         finally:
             block[length : length + ROOM] = behind
         return hits
@@ -87,6 +90,22 @@ def _built(expressions: list[bytes], ids: list[int]) -> Any:
 
 def _collect(slot: int, _start: int, end: int, _flags: int, hits: list[int]) -> None:
     hits.append((end - 1) << SLOT_BITS | slot)
+
+
+class _FirstOfLine:
+    """Collects a slot's first match in each line: where a block had to grow for one line, there may be millions."""
+
+    def __init__(self, block: bytearray, length: int) -> None:
+        self._block, self._length = block, length
+        self._line_ends: dict[int, int] = {}
+
+    def __call__(self, slot: int, _start: int, end: int, _flags: int, hits: list[int]) -> None:
+        position = end - 1
+        if position < self._line_ends.get(slot, 0):
+            return
+        hits.append(position << SLOT_BITS | slot)
+        feed = self._block.find(b"\n", position, self._length)
+        self._line_ends[slot] = self._length if feed < 0 else feed
 
 
 class Re2Matcher:

@@ -24,6 +24,20 @@ def test_matches_that_reach_the_end_of_the_text_are_found(pattern: str, engine: 
         assert _lines(matcher.scan(bytearray(text + b"ab"[:ROOM]), len(text)), text) == _expected(text, wordings), text
 
 
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_in_a_block_grown_for_one_line_a_slot_is_told_once_a_line(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("affidavit.rules.matcher._USUAL_BLOCK", -1)
+    matcher, wordings = compile_matcher([(0, pattern), (1, "k")], engine="hyperscan"), Wordings([pattern, "k"])
+    chance = random.Random(11)
+    for _ in range(500):
+        text = "".join(chance.choice("abkAB\n1 ") for _ in range(chance.randrange(90))).encode()
+        hits = matcher.scan(bytearray(text + bytes(ROOM)), len(text))
+        assert _lines(hits, text) == _expected(text, wordings), text
+        assert len(hits) == len(_lines(hits, text)), text
+
+
 def test_what_stands_behind_the_block_stays_and_does_not_match() -> None:
     block = bytearray(b"nothing ab")
     assert compile_matcher([(0, "ab")], engine="hyperscan").scan(block, len(block) - ROOM) == []
