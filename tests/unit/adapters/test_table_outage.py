@@ -1,5 +1,6 @@
 """A write whose answer is lost is not sent again: it would lose against itself, or count twice."""
 
+import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,17 +14,25 @@ from affidavit.ports import Absent, Key, Put, SystemClock, Update
 
 THROTTLED = b'{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"m"}'
 
+IN_PROGRESS = b'{"__type":"com.amazonaws.dynamodb.v20120810#TransactionInProgressException","message":"m"}'
+CANCELED = (
+    b'{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"m",'
+    b'"CancellationReasons":[{"Code":"TransactionConflict","Message":"m"}]}'
+)
+COUNTING = Update(key=Key(pk="p", sk="s"), add={"count": 1})
+
 
 class Endpoint:
     """Answers every request alike, and counts them."""
 
     def __init__(self, status: int, body: bytes) -> None:
         self.targets: list[str] = []
+        self.bodies: list[bytes] = []
         endpoint = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                self.rfile.read(int(self.headers["content-length"]))
+                endpoint.bodies.append(self.rfile.read(int(self.headers["content-length"])))
                 endpoint.targets.append(self.headers["x-amz-target"].partition(".")[2])
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
@@ -79,3 +88,19 @@ def test_a_throttled_write_did_not_happen_and_is_tried_again(endpoint: Endpoint)
     with pytest.raises(Throttled):
         a_table().write(Put(item={"pk": "p", "sk": "s"}))
     assert len(endpoint.targets) > 1
+
+
+@pytest.mark.parametrize("endpoint", [(400, IN_PROGRESS)], indirect=True)
+def test_a_transaction_that_may_still_be_applied_is_sent_again_as_it_was(endpoint: Endpoint) -> None:
+    with pytest.raises(UpstreamFailed):
+        a_table().write_all([COUNTING])
+    assert len(endpoint.bodies) > 3, "more than the library's own attempts"
+    assert len(set(endpoint.bodies)) == 1, "another token, or another time in its condition, would count twice"
+
+
+@pytest.mark.parametrize("endpoint", [(400, CANCELED)], indirect=True)
+def test_a_transaction_that_was_canceled_is_followed_by_a_new_one(endpoint: Endpoint) -> None:
+    with pytest.raises(UpstreamFailed):
+        a_table().write_all([COUNTING])
+    tokens = {json.loads(body)["ClientRequestToken"] for body in endpoint.bodies}
+    assert len(tokens) == len(endpoint.bodies) > 1

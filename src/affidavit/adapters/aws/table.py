@@ -2,6 +2,7 @@
 
 import random
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, assert_never
@@ -18,7 +19,9 @@ from affidavit.ports import Clock, ConditionFailed, Delete, Item, Key, Put, Upda
 DUE_INDEX = "due"
 ATTEMPTS = 6
 _CHECK_FAILED = {"ConditionalCheckFailed", "ConditionalCheckFailedException"}
-# Another transaction holds the item, or the table has no room; nothing was written.
+_CANCELED = "TransactionCanceledException"
+# Another transaction holds the item, or the table has no room; nothing was written. But a transaction in progress is
+# our own, sent before with the same token: it may still be applied.
 _CONTENDED = {
     "TransactionConflict",
     "TransactionConflictException",
@@ -63,14 +66,16 @@ class DynamoTable:
 
     def write_all(self, writes: Sequence[Write]) -> None:
         check_transaction(writes, self)
+        transaction = self._transaction(writes)
         for attempt in range(ATTEMPTS):
-            requests = [self._transact_request(write) for write in writes]
             with translated(f"table {self._name}"):
                 try:
-                    self._reader.transact_write_items(TransactItems=requests)
+                    self._reader.transact_write_items(**transaction)
                     return
                 except ClientError as error:
                     self._recover_all(writes, error, attempt)
+                    if code_of(error) == _CANCELED:
+                        transaction = self._transaction(writes)
         raise _contended(self._name)
 
     def query(
@@ -172,6 +177,11 @@ class DynamoTable:
         except ClientError as error:
             if code_of(error) not in _CHECK_FAILED | _CONTENDED:
                 raise
+
+    def _transaction(self, writes: Sequence[Write]) -> dict[str, Any]:
+        """Until it is known to be canceled, the very same is sent again: only so does its token make that harmless."""
+        items = [self._transact_request(write) for write in writes]
+        return {"TransactItems": items, "ClientRequestToken": str(uuid.uuid4())}
 
     def _transact_request(self, write: Write) -> dict[str, Any]:
         kind, request = self._request(write)
