@@ -1,9 +1,11 @@
 """What only the S3 store does: encryption for a job and a tool, and a bounded cache of downloads."""
 
 import base64
+import errno
 import io
 import json
 import os
+import shutil
 import time
 import uuid
 from pathlib import Path
@@ -72,6 +74,32 @@ def test_old_copies_make_room_and_fresh_ones_stay(tmp_path: Path) -> None:
         os.utime(path, (0, time.time() - GRACE_SECONDS - age))
     newest = cache.copy("k/new", "e", a_fetch(b"0123456789"))
     assert [path.exists() for path in (*paths, newest)] == [False, False, True, True]
+
+
+def test_the_cache_keeps_to_its_share_of_a_small_disk_and_leaves_no_empty_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = shutil.disk_usage(tmp_path)._replace(total=50)
+    monkeypatch.setattr("affidavit.adapters.aws.downloads.shutil.disk_usage", lambda _: small)
+    cache = DownloadCache(tmp_path / "cache")
+    paths = [cache.copy(f"k/{number}", "e", a_fetch(b"0123456789")) for number in range(3)]
+    old = time.time() - 2 * GRACE_SECONDS
+    for age, path in enumerate(paths):
+        os.utime(path, (old - age, old - age))
+    newest = cache.copy("k/new", "e", a_fetch(b"0123456789"))
+    assert [path.exists() for path in (*paths, newest)] == [True, False, False, True]
+    assert {entry.name for entry in (tmp_path / "cache").iterdir()} == {paths[0].parent.name, newest.parent.name}
+
+
+def test_a_disk_without_room_is_an_outage_that_names_the_object(tmp_path: Path) -> None:
+    class Full(io.BytesIO):
+        def read(self, _: int | None = -1, /) -> bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    answer = {"ETag": "e", "ContentLength": 10, "Body": Full()}
+    with pytest.raises(UpstreamFailed, match=r"x\.log .10 bytes. could not be kept .*No space left"):
+        DownloadCache(tmp_path / "cache").copy("k/x.log", "e", lambda: answer)
+    assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_an_object_that_changed_after_it_was_looked_up_is_kept_as_what_it_is_now(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Downloaded objects, kept by ETag and bounded in bytes, so that a second question costs no second download."""
+"""Downloaded objects, kept by ETag and bounded by the disk, so that a second question costs no second download."""
 
 import hashlib
 import os
@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Any
@@ -13,6 +14,8 @@ from typing import Any
 from affidavit.errors import UpstreamFailed
 
 MOST_BYTES = 4 << 30
+# The disk is also where bundles are unpacked and rules are kept.
+SHARE_OF_DISK = 0.5
 # Who got a path opens it soon; after that the file may go (an open file stays readable).
 GRACE_SECONDS = 300
 # A download that has not grown for so long belongs to a process that died.
@@ -50,7 +53,6 @@ class DownloadCache:
             raise UpstreamFailed(f"{self._folder} belongs to somebody else", hint="remove it, or set TMPDIR")
 
     def _download(self, path: Path, size: int, body: Any) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as file:
             temporary = Path(file.name)
             try:
@@ -60,26 +62,52 @@ class DownloadCache:
                     raise UpstreamFailed(
                         f"{path.name}: {file.tell()} of {size} bytes arrived", hint="try again", is_retryable=True
                     )
-                path.parent.mkdir(parents=True, exist_ok=True)
-                temporary.replace(path)
+                _put_in_place(temporary, path)
+            except OSError as error:
+                raise UpstreamFailed(
+                    f"{path.name} ({size} bytes) could not be kept in {self._folder}: {error.strerror or error}",
+                    hint="give that disk more room, or set TMPDIR",
+                    is_retryable=True,
+                ) from error
             finally:
                 temporary.unlink(missing_ok=True)
 
     def _make_room(self, size: int) -> None:
         self._remove_abandoned()
         known = sorted((_used(path) for path in self._folder.glob("*/*")), reverse=True)
-        total, now = size, time.time()
+        total, now, most = size, time.time(), self._most()
         for used, length, path in known:
             total += length
-            if total > self._most_bytes and used < now - GRACE_SECONDS:
-                path.unlink(missing_ok=True)
+            if total > most and used < now - GRACE_SECONDS:
+                _remove(path)
                 total -= length
+
+    def _most(self) -> int:
+        """Of the whole disk, not of what is free: what is kept here is not free, and would shrink its own bound."""
+        return min(self._most_bytes, int(shutil.disk_usage(self._folder).total * SHARE_OF_DISK))
 
     def _remove_abandoned(self) -> None:
         before = time.time() - ABANDONED_SECONDS
         for path in self._folder.iterdir():
             if path.is_file() and _used(path)[0] < before:
                 path.unlink(missing_ok=True)
+
+
+def _put_in_place(temporary: Path, path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    try:
+        temporary.replace(path)
+    except FileNotFoundError:
+        # Somebody made room and took the empty folder away.
+        path.parent.mkdir(exist_ok=True)
+        temporary.replace(path)
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    # Not empty when another object of this name is just arriving; gone when somebody else was faster.
+    with suppress(OSError):
+        path.parent.rmdir()
 
 
 def _used(path: Path) -> tuple[float, int, Path]:
