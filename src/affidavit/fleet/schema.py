@@ -74,7 +74,7 @@ NODES: Final = FleetTable(
         ("rules_version", "VARCHAR", "rules it was read with"),
         ("files_scanned", "BIGINT", "files read in full"),
         ("total_files", "BIGINT", "files in the bundle"),
-        ("coverage_pct", "DOUBLE", "bytes read, of 100"),
+        ("coverage_pct", "DOUBLE", "share of files read in full, of 100"),
         ("gaps", "BIGINT", "things that could not be looked at"),
         ("critical", "BIGINT", "findings so severe"),
         ("high", "BIGINT", "findings so severe"),
