@@ -286,3 +286,25 @@ def test_fail_on_counts_what_the_severity_hides_and_not_what_the_time_leaves_out
     assert affidavit("analyze", sick, "-q", "--severity", "critical", "--fail-on", "high").returncode == 1
     assert affidavit("analyze", sick, "-q", "--fail-on", "critical").returncode == 0
     assert affidavit("analyze", bundle, "-q", "--fail-on", "high", "--since", "2027-01-01").returncode == 0
+
+
+def test_an_archive_that_is_cut_off_never_passes_in_silence(bundle: Path, tmp_path: Path) -> None:
+    healthy = write(generate(BundleSpec(layout=Layout.AL2023)), tmp_path, Form.TAR_GZ).read_bytes()
+    for cut in (30_000, 60_000):
+        part = healthy[:cut]
+        told = "INCOMPLETE: the rest of the archive was not read: the compressed data ends too early (and 1 more,"
+        done = affidavit("analyze", "-", stdin=part)
+        assert done.stdout.startswith(told)
+        assert re.search(r"^  \d+ files scanned, 0\.\d+ MB; how much more there was cannot be told$", done.stdout, re.M)
+        gaps = done.stdout.partition("\nGaps\n")[2].splitlines()
+        assert len(gaps) == len(set(gaps))
+        title, _, second = affidavit("analyze", "-", "--format", "markdown", stdin=part).stdout.splitlines()[:3]
+        assert title.endswith("; part of the bundle was not read")
+        assert second.startswith(f"**{told.partition(' (')[0]}")
+        for options in (["-q", "--severity", "medium"], ["--format", "json"]):
+            quiet = affidavit("analyze", "-", *options, stdin=part)
+            assert quiet.stderr.startswith(f"affidavit: {told}")
+            assert quiet.returncode == 0
+        assert affidavit("analyze", "-", "-q", "--fail-on", "high", stdin=part).returncode == 3
+    sick = bundle.read_bytes()
+    assert affidavit("analyze", "-", "-q", "--fail-on", "high", stdin=sick[: len(sick) * 3 // 4]).returncode == 1

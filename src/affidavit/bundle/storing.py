@@ -78,7 +78,8 @@ class Storage:
             if sink is not None:
                 location.unlink()
             return copied
-        if is_read and copied.is_text:
+        # Of what failed at its first byte there is nothing to look at.
+        if is_read and copied.is_text and (copied.size or copied.failure is None):
             self._watcher.finished(path, location, copied.size)
         self._budget.stored += copied.size
         self._progress.unpacked(path, source.consumed(), self._budget.stored)

@@ -67,7 +67,8 @@ def assemble_index(
             booted_at=clock.booted_at,
             booted_from=clock.booted_from,
         ),
-        gaps=(*_gaps(bundle, scanned, clock, built), *checked.gaps),
+        # An archive inside the bundle may tell the same as its only file.
+        gaps=tuple(dict.fromkeys((*_gaps(bundle, scanned, clock, built), *checked.gaps))),
     )
 
 

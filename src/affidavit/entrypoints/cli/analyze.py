@@ -16,8 +16,9 @@ from affidavit.entrypoints.cli.output import write_json
 from affidavit.entrypoints.cli.progress import progress_line
 from affidavit.entrypoints.report.content import left_out_lines
 from affidavit.entrypoints.report.html import render_html
+from affidavit.entrypoints.report.losses import loss_line, losses
 from affidavit.entrypoints.report.markdown import render_markdown
-from affidavit.entrypoints.report.screen import make_console
+from affidavit.entrypoints.report.screen import harmless, make_console
 from affidavit.entrypoints.report.terminal import print_report
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
@@ -72,7 +73,7 @@ def run_analyze(options: AnalyzeOptions) -> Exit:
             page = render_html(shown, analysis, knowledge, correlate(shown.index))
             write_results(analysis, options.out, page, folder if options.is_extracting else None)
     _present(shown, analysis, knowledge, options)
-    return _verdict(shown, options.fail_on)
+    return _verdict(shown, analysis, options.fail_on)
 
 
 def _refuse_contradictions(options: AnalyzeOptions) -> None:
@@ -156,6 +157,8 @@ def _before(span: re.Match[str], moment: datetime) -> datetime:
 
 
 def _present(shown: View, analysis: Analysis, knowledge: Knowledge, options: AnalyzeOptions) -> None:
+    if options.is_quiet or options.form == "json":
+        _warn(analysis)
     if options.form == "json":
         write_json(index_to_json(_told(shown)))
     elif options.form == "markdown":
@@ -167,14 +170,23 @@ def _present(shown: View, analysis: Analysis, knowledge: Knowledge, options: Ana
             console.print(f"Written to {options.out}: {MANIFEST}, {INDEX}, {REPORT}")
 
 
+def _warn(analysis: Analysis) -> None:
+    """Where no report leads with it: silence would say that all of the bundle was looked at."""
+    if loss := loss_line(analysis.manifest, analysis.index.coverage):
+        print(f"affidavit: {harmless(loss)}", file=sys.stderr)
+
+
 def _told(shown: View) -> FindingsIndex:
     """The record has no place for what a filter left out, so that is one of its gaps."""
     left_out = (f"not shown: {line}" for line in left_out_lines(shown))
     return replace(shown.index, gaps=(*shown.index.gaps, *left_out))
 
 
-def _verdict(shown: View, fail_on: Severity | None) -> Exit:
-    """What --severity hides counts too: it chooses what is printed, not what is wrong with the node."""
+def _verdict(shown: View, analysis: Analysis, fail_on: Severity | None) -> Exit:
+    """What --severity hides counts too: it chooses what is printed, not what is wrong with the node. A bundle that was
+    read in part passes for nothing."""
     if fail_on is None:
         return Exit.DONE
-    return Exit.FOUND if any(finding.severity.is_at_least(fail_on) for finding in shown.in_window) else Exit.DONE
+    if any(finding.severity.is_at_least(fail_on) for finding in shown.in_window):
+        return Exit.FOUND
+    return Exit.UNAVAILABLE if losses(analysis.manifest, analysis.index.coverage) else Exit.DONE

@@ -111,7 +111,10 @@ def analyze(
     ] = None,
     fail_on: Annotated[
         Severity | None,
-        typer.Option(help="Exit with 1 when a finding of the asked time is this severe or worse, shown or not."),
+        typer.Option(
+            help="Exit with 1 when a finding of the asked time is this severe or worse, shown or not; "
+            "with 3 when none is, but part of the bundle could not be read."
+        ),
     ] = None,
     workers: Annotated[
         int | None,

@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import groupby
 
 from affidavit.checks.check import Check
+from affidavit.entrypoints.report.losses import is_cut_off
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Finding, State, Suppressed
 from affidavit.evidence.severity import Severity
@@ -49,10 +50,10 @@ def counts_line(summary: Summary) -> str:
 
 def headline(view: View) -> str:
     """What was found and shown, and in the same breath what was found and is not: a filter makes no node healthy."""
-    if not view.hidden.total:
-        return counts_line(view.index.summary)
-    shown = counts_line(view.index.summary) if view.index.findings else f"nothing {_asked(view)}"
-    return f"{shown}; not shown: {counts_line(view.hidden)}"
+    is_shown = view.index.findings or not view.hidden.total
+    shown = counts_line(view.index.summary) if is_shown else f"nothing {_asked(view)}"
+    hidden = f"; not shown: {counts_line(view.hidden)}" if view.hidden.total else ""
+    return f"{shown}{hidden}{'; part of the bundle was not read' if is_cut_off(view.index.coverage) else ''}"
 
 
 def _asked(view: View) -> str:
@@ -104,10 +105,7 @@ def state_line(finding: Finding) -> str:
 
 
 def coverage_lines(coverage: Coverage) -> list[str]:
-    lines = [
-        f"{coverage.files_scanned} of {coverage.total_files} files scanned ({coverage.coverage_pct} %), "
-        f"{coverage.bytes_scanned / 1e6:,.1f} of {coverage.total_bytes / 1e6:,.1f} MB"
-    ]
+    lines = [_scanned_line(coverage)]
     reasons = Counter(skipped.reason.value for skipped in coverage.skipped_files)
     if reasons:
         listed = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
@@ -115,6 +113,24 @@ def coverage_lines(coverage: Coverage) -> list[str]:
         lines.append(f"Not scanned: {listed}{f', {unlisted} more' if unlisted else ''}")
     lines.extend(f"{skipped.file}: {skipped.reason.value}" for skipped in coverage.lost_files)
     return lines
+
+
+def _scanned_line(coverage: Coverage) -> str:
+    """A share of what was listed would look like nearly all where the end of the list is missing."""
+    scanned, total = _megabytes(coverage.bytes_scanned, coverage.total_bytes)
+    if is_cut_off(coverage):
+        return f"{coverage.files_scanned} files scanned, {scanned} MB; how much more there was cannot be told"
+    share = f"{coverage.files_scanned} of {coverage.total_files} files scanned ({coverage.coverage_pct} %)"
+    return f"{share}, {scanned} of {total} MB"
+
+
+def _megabytes(part: int, whole: int) -> tuple[str, str]:
+    """With as many digits as it takes to tell them apart, up to bytes."""
+    for digits in range(1, 6):
+        written = f"{part / 1e6:,.{digits}f}", f"{whole / 1e6:,.{digits}f}"
+        if part == whole or written[0] != written[1]:
+            return written
+    return f"{part / 1e6:,.6f}", f"{whole / 1e6:,.6f}"
 
 
 def gap_lines(index: FindingsIndex) -> list[str]:

@@ -19,6 +19,7 @@ from affidavit.entrypoints.report.content import (
     troubles,
     when,
 )
+from affidavit.entrypoints.report.losses import loss_line
 from affidavit.entrypoints.report.screen import harmless
 from affidavit.index.view import View
 from affidavit.knowledge import Knowledge
@@ -38,6 +39,8 @@ def _lines(view: View, manifest: Manifest, knowledge: Knowledge) -> Iterator[str
     index = view.index
     yield f"# Node {inert(index.instance_id)}: {headline(view)}"
     yield ""
+    if loss := loss_line(manifest, index.coverage):
+        yield from (f"**{inert(loss)}**", "")
     collected = moment(index.clock.collected_at)
     yield f"Bundle {code(manifest.source_archive)}, collected {collected} UTC, index `{index.index_id}`."
     if (span := span_of(index.findings)) is not None:

@@ -19,6 +19,7 @@ from affidavit.entrypoints.report.content import (
     troubles,
     when,
 )
+from affidavit.entrypoints.report.losses import loss_line
 from affidavit.entrypoints.report.screen import STYLES, harmless, text
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
@@ -44,6 +45,8 @@ def print_report(console: Console, view: View, manifest: Manifest, knowledge: Kn
 
 def _print_head(console: Console, view: View, manifest: Manifest) -> None:
     index = view.index
+    if loss := loss_line(manifest, index.coverage):
+        console.print(text(loss, "bold red"))
     console.print(text(f"{index.instance_id}  {manifest.source_archive}", "bold"))
     if index.clock.collected_at is not None:
         console.print(text(f"collected {moment(index.clock.collected_at)} UTC ({index.clock.collected_from})", "dim"))

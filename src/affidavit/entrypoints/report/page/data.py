@@ -11,6 +11,7 @@ from typing import Any
 
 from affidavit.bundle.stored import StoredBundle
 from affidavit.entrypoints.report.content import headline, health_warning, left_out_lines, notes
+from affidavit.entrypoints.report.losses import is_cut_off, loss_line
 from affidavit.entrypoints.report.page.context import Context, Line, context_of, is_longer_than_excerpt
 from affidavit.entrypoints.report.page.island import Allowance
 from affidavit.entrypoints.report.page.verdicts import Verdict, component_verdicts
@@ -194,6 +195,7 @@ def _head(view: View, analysis: Analysis) -> dict[str, Any]:
         "rules": index.rules_version,
         "counts": [getattr(index.summary, severity.value) for severity in Severity],
         "notShown": left_out_lines(view),
+        "incomplete": loss_line(manifest, index.coverage),
         "headline": headline(view) if view.hidden.total else "",
         "nothing": health_warning(view),
     }
@@ -233,6 +235,7 @@ def _coverage(view: View) -> dict[str, Any]:
         "scanned": coverage.files_scanned,
         "total": coverage.total_files,
         "pct": coverage.coverage_pct,
+        "isCutOff": is_cut_off(coverage),
         "bytes": coverage.bytes_scanned,
         "totalBytes": coverage.total_bytes,
         "skipped": [[entry.file, entry.reason.value, entry.size_bytes] for entry in coverage.skipped_files],

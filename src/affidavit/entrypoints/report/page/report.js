@@ -100,6 +100,7 @@
         fact("last seen", times && `${moment(times[1])} UTC`),
         fact("Archive sha256", head.sha256)),
       el("ul", { class: "counts", "aria-label": "Findings by severity" }, ...counts),
+      ...(head.incomplete ? [el("p", { class: "notice" }, head.incomplete)] : []),
       ...(head.headline ? [el("p", { class: "notice" }, `${head.headline[0].toUpperCase()}${head.headline.slice(1)}.`)] : []),
       ...(head.nothing ? [el("p", { class: "notice" }, head.nothing)] : []),
       ...head.notShown.map((line) => el("p", { class: "notice" }, `Not in this report: ${line}.`)));
@@ -650,7 +651,9 @@
 
   function drawUnseen() {
     const seen = data.coverage;
-    $("coverage").append(el("p", null, `${number(seen.scanned)} of ${number(seen.total)} files scanned (${seen.pct} %), ${size(seen.bytes)} of ${size(seen.totalBytes)}.`));
+    $("coverage").append(el("p", null, seen.isCutOff
+      ? `${number(seen.scanned)} files scanned, ${size(seen.bytes)}; how much more there was cannot be told.`
+      : `${number(seen.scanned)} of ${number(seen.total)} files scanned (${seen.pct} %), ${size(seen.bytes)} of ${size(seen.totalBytes)}.`));
     if (seen.skippedTotal) {
       const listed = seen.skipped.length < seen.skippedTotal ? `, ${seen.skipped.length} listed, the worst first` : "";
       $("coverage").append(el("p", null, `${counted(seen.skippedTotal, "file")} not scanned${listed}:`),
