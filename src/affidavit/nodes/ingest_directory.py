@@ -8,10 +8,9 @@ from affidavit.errors import AffidavitError, InputRefused, InvariantBroken
 from affidavit.nodes.filing import Ingested, Origin
 from affidavit.nodes.ingest import Analyze, ingest
 from affidavit.nodes.library import Library
+from affidavit.nodes.served_folder import LOCAL
 
 ARCHIVES = (*TAR_NAMES, ".zip")
-# A folder of somebody's bundles stands for a cluster when nothing else names one.
-LOCAL = "local"
 
 
 @dataclass(frozen=True, kw_only=True)

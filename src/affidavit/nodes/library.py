@@ -24,6 +24,7 @@ from affidavit.nodes.answers.finding import FindingRecord
 from affidavit.nodes.ingest_records import last_failure
 from affidavit.nodes.keys import INDEX, MANIFEST, home_key, instance_of, markers_prefix, prefix_of
 from affidavit.nodes.recent import Recent
+from affidavit.nodes.served_folder import ServedFolder
 from affidavit.nodes.stored_lines import LineIndexes, StoredLines
 from affidavit.ports import Clock, NodeDirectory, ObjectMissing, ObjectStore, StoredObject, Table
 from affidavit.redaction.redact import Redactor
@@ -109,6 +110,7 @@ class Library:
         self.directory = directory
         self.region = region
         self.redactor = redactor or Redactor()
+        self.folder: ServedFolder | None = None  # whoever fills the library from one says so, and what it looks like
         self.line_indexes = LineIndexes()
         self._homes: Recent[str, Home] = Recent(_MARKERS_KEPT)
         self._markers: Recent[str, IndexMarker] = Recent(_MARKERS_KEPT)
@@ -236,6 +238,11 @@ class Library:
                 f"no bundle of {instance_id} is indexed; the last one failed: {failure.reason}",
                 hint=failure.hint or "collect the node again",
             )
+        if self.folder is not None:
+            refused = "".join(f"; {gap}" for gap in self.folder.gaps)
+            return NotFound(
+                f"no bundle of {instance_id} is indexed{refused}", hint=f"check the instance id: {self._with_bundles()}"
+            )
         return NotFound(
             f"no bundle of {instance_id} is indexed",
             hint=f"check the instance id: {self._with_bundles()}; where this server offers collect, call it for the "
@@ -245,7 +252,9 @@ class Library:
     def _with_bundles(self) -> str:
         found = list(islice(self.instances(), _LISTED + 1))
         more = " and others" if len(found) > _LISTED else ""
-        return f"there are bundles of {', '.join(found[:_LISTED])}{more}" if found else "there is no bundle of any node"
+        if found:
+            return f"there are bundles of {', '.join(found[:_LISTED])}{more}"
+        return self.folder.emptiness if self.folder is not None else "there is no bundle of any node"
 
 
 def _like_ours(index: FindingsIndex, text: bytes) -> FindingsIndex:

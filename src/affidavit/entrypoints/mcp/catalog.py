@@ -50,8 +50,8 @@ NODES = (
     _question(
         "quick_triage",
         "First look at a node",
-        "The first call about a node: whether its bundle is whole, the worst findings, and potential chains of causes, "
-        f"in one answer of bounded size.{_CITE} Example: {_NODE}}}",
+        "The first call about a node (cluster_health says which there are): whether its bundle is whole, the worst "
+        f"findings, and potential chains of causes, in one answer of bounded size.{_CITE} Example: {_NODE}}}",
         triage.QuickTriageRequest,
         triage.QuickTriageAnswer,
     ),
@@ -140,7 +140,8 @@ NODES = (
     _question(
         "cluster_health",
         "Nodes of a cluster, ranked",
-        f"The nodes of a cluster that have a bundle, worst first, and those that have none.{_CITE} Example: "
+        "The nodes of a cluster that have a bundle, worst first, and those that have none: call it to learn instance "
+        f"ids. Bundles that are served from a folder are the cluster local.{_CITE} Example: "
         '{"clusterName": "production"}',
         fleet.ClusterHealthRequest,
         fleet.ClusterHealthAnswer,

@@ -29,11 +29,18 @@ class BundleFolder:
         # Here, not above: the engine takes longer to load than the server may take to start.
         from affidavit.investigation import analyze
         from affidavit.nodes.ingest_directory import ingest_directory
+        from affidavit.nodes.served_folder import RefusedBundle, ServedFolder
 
         with self._lock:
             look = tuple(_look(self.path))
             if look != self._seen:
-                _tell(ingest_directory(self.path, self.library, analyze=analyze))
+                done = ingest_directory(self.path, self.library, analyze=analyze)
+                _tell(done)
+                refused = tuple(
+                    RefusedBundle(name=each.path.name, reason=str(each.error), hint=each.error.hint)
+                    for each in done.refused
+                )
+                self.library.folder = ServedFolder(path=self.path, refused=refused)
                 self._seen = look
 
 
@@ -54,5 +61,5 @@ def _tell(done: "DirectoryIngested") -> None:
         if each.is_new:
             _LOG.warning("a bundle of %s is indexed", each.marker.instance_id)
     for refused in done.refused:
-        # The library keeps the reason too, for whoever asks about the node.
+        # Answers tell it too: whoever asks does not see this log.
         _LOG.error("%s cannot be used: %s. %s", refused.path.name, refused.error, refused.error.hint)

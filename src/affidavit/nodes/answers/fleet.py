@@ -69,7 +69,7 @@ class ClusterHealthRequest(Request):
             pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]*$",
             validation_alias="clusterName",
             serialization_alias="clusterName",
-            description="Name of the EKS cluster.",
+            description="Name of the EKS cluster; `local` for bundles that are served from a folder.",
         ),
     ]
 

@@ -37,7 +37,7 @@ InstanceId = Annotated[
         pattern=INSTANCE,
         validation_alias="instanceId",
         serialization_alias="instanceId",
-        description="EC2 instance id of the worker node, such as i-0123456789abcdef0.",
+        description="EC2 instance id of the worker node, such as i-0123456789abcdef0; cluster_health lists them.",
     ),
 ]
 LogKey = Annotated[

@@ -23,9 +23,9 @@ from affidavit.nodes.answers.fleet import (
 from affidavit.nodes.answers.wire import ConfidenceRecord, CoverageReport, cut
 from affidavit.nodes.library import Library, Shelf
 from affidavit.nodes.membership import recorded_nodes
+from affidavit.nodes.served_folder import LOCAL
 
 CAVEAT = "Bundles were made at different times; what a node does not show, its bundle may just not hold."
-_WHICH_CLUSTER = "collect its nodes, or check the name; bundles that lie in a folder are together the cluster local"
 _WORST = 3
 _PATTERNS = 200
 _NODES = 500
@@ -39,7 +39,7 @@ def compare_nodes(library: Library, request: CompareNodesRequest) -> CompareNode
     patterns = _patterns(shelves)
     common = [each for each in patterns if len(shelves) > 1 and not each.absent_on]
     partial = [each for each in patterns if each not in common]
-    trust = _trust(shelves, missing)
+    trust = _trust(shelves, missing, _refused(library) if missing else [])
     info = cut(len(patterns), min(len(common), _PATTERNS) + min(len(partial), _PATTERNS), "call errors for each node")
     return CompareNodesAnswer(
         nodes=[_compared(shelf) for shelf in shelves],
@@ -66,7 +66,7 @@ def cluster_health(library: Library, request: ClusterHealthRequest) -> ClusterHe
         nodes=[_ranked(number, shelf) for number, shelf in enumerate(ranked[:_NODES], 1)],
         without_bundle=missing,
         common=shared[:_PATTERNS],
-        confidence=ConfidenceRecord.of(_trust(shelves, missing, gaps)),
+        confidence=ConfidenceRecord.of(_trust(shelves, missing, [*_refused(library), *gaps])),
         caveat=CAVEAT,
         coverage_report=CoverageReport.of(_together(shelves)),
         truncated=info is not None,
@@ -79,7 +79,7 @@ def _nodes_of(library: Library, cluster: str) -> tuple[list[str], list[str]]:
     recorded = recorded_nodes(library.state, cluster)
     if library.directory is None:
         if not recorded:
-            raise NotFound(f"no bundle of a cluster {cluster!a} is known", hint=_WHICH_CLUSTER)
+            raise NotFound(f"no bundle of a cluster {cluster!a} is known", hint=_which_cluster(library, cluster))
         return recorded, ["nobody could say which nodes the cluster has: only those with a bundle are here"]
     region = library.region or next(filter(None, map(library.directory.region_of, recorded)), "")
     try:
@@ -91,6 +91,18 @@ def _nodes_of(library: Library, cluster: str) -> tuple[list[str], list[str]]:
     gone = [node for node in recorded if node not in running]
     gaps = [f"no longer in the cluster, shown by their last bundle: {', '.join(gone)}"] if gone else []
     return sorted({*running, *recorded}), gaps
+
+
+def _which_cluster(library: Library, cluster: str) -> str:
+    if library.folder is None:
+        return "collect its nodes, or check the name"
+    if cluster == LOCAL:
+        return library.folder.emptiness
+    return f"bundles that lie in a folder are together the cluster {LOCAL}"
+
+
+def _refused(library: Library) -> list[str]:
+    return library.folder.gaps if library.folder is not None else []
 
 
 def _opened(library: Library, ids: Sequence[str]) -> tuple[list[Shelf], list[str]]:
