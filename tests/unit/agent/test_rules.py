@@ -199,6 +199,130 @@ def test_a_decision_on_another_resource_takes_no_denial_back() -> None:
     assert FaultType.PERMISSION_LOSS in diagnosis.fault_types
 
 
+# --- a denial that names no resource, which nobody can simulate ------------------------------------------------------
+
+READING = "[INFO]\t2026-03-03T10:0{0}:00Z\t{0}\treading s3://inbox/{0}.json"
+IDLE = "[INFO]\t2026-03-03T10:00:00Z\t7\tnothing to do"
+BARE = "[ERROR] ClientError: An error occurred (AccessDenied) when calling the GetObject operation: Access Denied"
+ALLOWED: dict[str, Any] = {"role_name": "reader", "inline_policies": {"read": READS}, "attached_policies": []}
+
+
+def after_runs(*runs: tuple[str, ...], iam: dict[str, Any] = ALLOWED, **logs: Any) -> Diagnosis:
+    """Each run is the lines it wrote, oldest run first. Reserved concurrency is zero, so one fault there is always."""
+    messages: list[str] = []
+    for number, lines in enumerate(runs):
+        name = f"00000000-0000-4000-8000-{number:012d}"
+        messages += [f"START RequestId: {name}", *lines, f"END RequestId: {name}", f"REPORT RequestId: {name}\tD: 1 ms"]
+    events = [{"message": message} for message in reversed(messages)]
+    ledger = Ledger()
+    ledger.record("get_recent_logs", {}, {"log_group": "g", "events": events, "is_complete": True, **logs})
+    ledger.record("get_iam_state", {}, iam)
+    ledger.record("get_lambda_config", {}, {"FunctionName": "f", "ReservedConcurrentExecutions": 0})
+    diagnosis = best_so_far(ledger.entries)
+    assert diagnosis is not None
+    return diagnosis
+
+
+FAILED_READ = (READING.format(1), DENIED)
+BARE_READ = (READING.format(1), BARE)
+READ = (READING.format(2), "[INFO]\tprocessed 12 rows")
+UNREACHED_READ = (
+    READING.format(3),
+    '[ERROR] ConnectTimeoutError: Connect timeout on endpoint URL: "https://sns.ca-central-1.amazonaws.com/"',
+)
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        (FAILED_READ, READ),
+        (BARE_READ, READ),
+        (READ, FAILED_READ, FAILED_READ, READ),
+        (FAILED_READ, READ, (IDLE,)),
+        ((DENIED,), (), ()),
+    ],
+    ids=["read again", "without a reason", "one outbreak", "idle since", "no run says a word, and the reason is gone"],
+)
+def test_a_denial_is_over_once_a_run_has_done_again_what_was_denied(runs: tuple[tuple[str, ...], ...]) -> None:
+    diagnosis = after_runs(*runs)
+    assert diagnosis.fault_types == (FaultType.THROTTLING,)
+    assert any("earlier denial of s3:GetObject" in one.interpretation for one in diagnosis.evidence)
+
+
+def test_a_denial_that_is_over_is_none_even_when_something_else_fails_now() -> None:
+    assert FaultType.PERMISSION_LOSS not in after_runs(FAILED_READ, READ, UNREACHED_READ).fault_types
+
+
+def test_that_silent_runs_did_what_was_denied_is_a_gap() -> None:
+    assert any("log nothing of their own" in gap for gap in after_runs((DENIED,), (), ()).gaps)
+    assert not any("log nothing" in gap for gap in after_runs(FAILED_READ, READ).gaps)
+
+
+def without_grant(**change: Any) -> dict[str, Any]:
+    return {**ALLOWED, **change}
+
+
+CONDITION = {"Statement": [{**READS["Statement"][0], "Condition": {"Bool": {"aws:SecureTransport": "true"}}}]}
+FREEZE = {"Statement": [{"Effect": "Deny", "Action": "s3:*", "Resource": "*"}]}
+OTHER_BUCKET = (READING.format(2).replace("inbox", "outbox"), "[INFO]\tprocessed 12 rows")
+
+
+@pytest.mark.parametrize(
+    ("runs", "change"),
+    [
+        ((READ, READ, FAILED_READ), {}),
+        ((FAILED_READ, (IDLE,), (IDLE,)), {}),
+        ((FAILED_READ, (), ()), {}),
+        (((DENIED,), (IDLE,), (IDLE,)), {}),
+        (((DENIED,), ()), {}),
+        (((BARE,), (), ()), {}),
+        ((FAILED_READ, OTHER_BUCKET), {}),
+        ((FAILED_READ, READ, FAILED_READ, READ), {}),
+        ((FAILED_READ, READ), {"is_complete": False}),
+        ((FAILED_READ, READ), {"iam": without_grant(inline_policies={})}),
+        ((FAILED_READ, READ), {"iam": without_grant(inline_policies={"read": CONDITION})}),
+        ((FAILED_READ, READ), {"iam": without_grant(attached_policy_documents={"arn:frozen": FREEZE})}),
+        ((FAILED_READ, READ), {"iam": without_grant(resource_policies={"arn:aws:s3:::inbox": FREEZE})}),
+        ((FAILED_READ, READ), {"iam": without_grant(permissions_boundary="arn:b")}),
+        ((FAILED_READ, READ), {"iam": without_grant(not_read=[{"what": "policy arn:x", "why": "denied"}])}),
+    ],
+    ids=[
+        "the good runs are older",
+        "the runs since had nothing to read",
+        "the runs since say nothing, the denied one did",
+        "the runs since say what the denied one did not",
+        "one silent run",
+        "silent runs, and no reason that could be gone",
+        "the runs since read another bucket",
+        "it comes and goes",
+        "the log is not whole",
+        "no policy allows it",
+        "only under a condition",
+        "another policy denies it",
+        "the bucket denies it",
+        "a boundary that was not read",
+        "a policy that was not read",
+    ],
+)
+def test_else_a_denial_stays_a_fault(runs: tuple[tuple[str, ...], ...], change: dict[str, Any]) -> None:
+    assert FaultType.PERMISSION_LOSS in after_runs(*runs, **change).fault_types
+
+
+def test_a_run_that_began_before_the_denial_does_not_end_it() -> None:
+    late = "00000000-0000-4000-8000-00000000000b"
+    lines = (READING.format(1), f"START RequestId: {late}", READING.format(2).replace("\t2\t", f"\t{late}\t"))
+    early = "00000000-0000-4000-8000-000000000000"
+    ended = (f"END RequestId: {late}", f"REPORT RequestId: {late}\tD: 1 ms")
+    told = DENIED.replace("[ERROR] AccessDenied", f"[ERROR] AccessDenied: {early}")
+    assert FaultType.PERMISSION_LOSS in after_runs((*lines, told, *ended)).fault_types
+
+
+def test_what_keeps_every_run_from_starting_comes_before_what_may_be_over() -> None:
+    diagnosis = after_runs(READ, FAILED_READ)
+    assert diagnosis.fault_types == (FaultType.THROTTLING, FaultType.PERMISSION_LOSS)
+    assert [step.action[:5] for step in diagnosis.remediation_plan] == ["Raise", "See w"]
+
+
 # --- a way that is open again ----------------------------------------------------------------------------------------
 
 UNREACHED = '[ERROR] ConnectTimeoutError: Connect timeout on endpoint URL: "https://s3.ca-central-1.amazonaws.com/"'

@@ -7,9 +7,9 @@ from typing import Any, cast
 from affidavit.agent.certainty import certainty
 from affidavit.agent.rules.capacity import memory_faults, throttling_faults, timeout_faults
 from affidavit.agent.rules.facts import CONFIG, IAM, LOGS, Facts, facts
-from affidavit.agent.rules.fault import Fault, names, proofs
+from affidavit.agent.rules.fault import Fault, Passed, names, proofs
 from affidavit.agent.rules.network import network_faults
-from affidavit.agent.rules.permissions import permission_faults
+from affidavit.agent.rules.permissions import passed_denials, permission_faults
 from affidavit.agent.rules.startup import code_faults, configuration_faults, unknown_faults
 from affidavit.evidence.diagnosis import (
     Diagnosis,
@@ -40,10 +40,19 @@ _ORDER = list(IncidentSeverity)
 def best_so_far(entries: Sequence[Entry], gaps: Sequence[str] = ()) -> Diagnosis | None:
     """None when nothing can be proven: neither a fault nor that there is none."""
     known = facts(entries)
-    found = list(_faults(known, entries))
-    missing = (*gaps, *_unanswered(known), *(gap for fault in found for gap in fault.gaps))
-    diagnosis = _of_faults(found, entries, missing) if found else _of_none(known, entries, missing)
+    found = sorted(_faults(known, entries), key=_turn)
+    past = list(passed_denials(known))
+    own = (*(gap for fault in found for gap in fault.gaps), *(one.gap for one in past if one.gap))
+    missing = (*gaps, *_unanswered(known), *dict.fromkeys(own))
+    diagnosis = _of_faults(found, past, entries, missing) if found else _of_none(known, entries, missing)
     return diagnosis if diagnosis is not None and verify(diagnosis, entries).holds else None
+
+
+def _turn(fault: Fault) -> int:
+    """What keeps every run from starting comes first, what may be over last: a plan is followed from the top."""
+    if fault.is_doubtful:
+        return 2
+    return 0 if fault.severity is IncidentSeverity.CRITICAL else 1
 
 
 def _faults(known: Facts, entries: Sequence[Entry]) -> Iterator[Fault]:
@@ -82,7 +91,9 @@ _KINDS: dict[FaultType, tuple[str, ...]] = {
 _LOG_BORN = frozenset(_KINDS)
 
 
-def _of_faults(found: Sequence[Fault], entries: Sequence[Entry], gaps: Sequence[str]) -> Diagnosis:
+def _of_faults(
+    found: Sequence[Fault], past: Sequence[Passed], entries: Sequence[Entry], gaps: Sequence[str]
+) -> Diagnosis:
     evidence: list[EvidencePointer] = []
     steps: list[RemediationStep] = []
     for fault in found:
@@ -97,6 +108,8 @@ def _of_faults(found: Sequence[Fault], entries: Sequence[Entry], gaps: Sequence[
                 requires_approval=fault.remedy.risk is not RiskLevel.LOW,
             )
         )
+    over = (pointer for one in past for pointer in one.proof)
+    evidence.extend(pointer for pointer in over if verify_pointer(0, pointer, entries, None).holds)
     cause = "; ".join(fault.cause for fault in found)
     return Diagnosis(
         root_cause=f"{cause[0].upper()}{cause[1:]}."[:4000],

@@ -25,6 +25,16 @@ class Fault:
     severity: IncidentSeverity = IncidentSeverity.HIGH
     explains: frozenset[str] = frozenset()
     gaps: tuple[str, ...] = ()
+    is_doubtful: bool = False
+    """It was there; whether it still is, nothing shows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passed:
+    """A failure that is over. `gap` says what its end leaves open."""
+
+    proof: tuple[EvidencePointer, ...]
+    gap: str = ""
 
 
 def proofs(*pointers: EvidencePointer | None) -> tuple[EvidencePointer, ...]:

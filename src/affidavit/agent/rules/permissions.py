@@ -4,60 +4,54 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from affidavit.agent.rules.explanations import CHANGED_SINCE, decision_on, explanation
-from affidavit.agent.rules.facts import CONFIG, IAM, Facts
-from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
+from affidavit.agent.rules.explanations import CHANGED_SINCE, explanation
+from affidavit.agent.rules.facts import CONFIG, IAM, LOGS, Facts
+from affidavit.agent.rules.fault import Fault, Passed, Remedy, names, proofs
 from affidavit.agent.rules.policies import Document, statements, texts
-from affidavit.agent.rules.runs import Sign
+from affidavit.agent.rules.recovery import recovery
+from affidavit.agent.rules.runs import Run, Sign
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, IncidentSeverity, RiskLevel
 from affidavit.ports import LogLine
 from affidavit.workloads.denials import Denial, denials
 
 LAMBDA = "lambda.amazonaws.com"
-_NOT_SIMULATED = ("resource-based policy", "VPC endpoint policy", "service control policy", "session policy")
 
 
 def permission_faults(facts: Facts) -> Iterator[Fault]:
     yield from _role_faults(facts)
     yield from _environment_key(facts)
     seen: set[str] = set()
-    for sign in _denied_now(facts):
-        for denial in denials([LogLine(at=0, message=sign.message)]) or [None]:
-            label = denial.action if denial else ""
-            if label not in seen and not _is_granted_since(facts, denial, sign):
-                seen.add(label)
-                yield _denial_fault(facts, sign, denial)
+    for sign, denial in _denied_now(facts):
+        label = denial.action if denial else ""
+        if label not in seen and recovery(facts, denial, sign) is None:
+            seen.add(label)
+            yield _denial_fault(facts, sign, denial)
 
 
-def _denied_now(facts: Facts) -> list[Sign]:
+def passed_denials(facts: Facts) -> Iterator[Passed]:
+    """What was denied lately and is not any more: no fault, but a reader of the log would wonder."""
+    seen: set[str] = set()
+    for sign, denial in _denied_now(facts):
+        over = recovery(facts, denial, sign)
+        if denial is not None and over is not None and denial.action not in seen:
+            seen.add(denial.action)
+            earlier = facts.quote(sign, shows=f"An earlier denial of {denial.action}, over by now.")
+            yield Passed(proof=proofs(earlier, _went_well(facts, over.run)), gap=over.gap)
+
+
+def _went_well(facts: Facts, run: Run | None) -> EvidencePointer | None:
+    if run is None or run.report is None:
+        return None
+    return facts.point(LOGS, "events", run.report, "message", shows="A run since, which ended well.")
+
+
+def _denied_now(facts: Facts) -> list[tuple[Sign, Denial | None]]:
     """Every action may be denied on a line of its own, so all lines of the newest runs count, not just the last."""
     if not facts.history.current("denied"):
         return []
     runs = facts.history.with_sign("denied")[-20:]
-    return [sign for run in reversed(runs) for sign in run.signs if sign.kind == "denied"]
-
-
-def _is_granted_since(facts: Facts, denial: Denial | None, sign: Sign) -> bool:
-    """IAM's simulator allows it now, and the newest run did well: then it is over.
-
-    What the simulator does not know of may still deny it now and then, so there the last runs count.
-    """
-    if denial is None or not _is_simulated_as_allowed(facts, denial):
-        return False
-    if any(who in sign.message for who in _NOT_SIMULATED):
-        return not _is_in_last_runs(facts, sign)
-    return facts.history.runs[-1].is_good
-
-
-def _is_simulated_as_allowed(facts: Facts, denial: Denial) -> bool:
-    decision = decision_on(facts, denial)
-    return decision is not None and decision[1].get("decision") == "allowed"
-
-
-def _is_in_last_runs(facts: Facts, sign: Sign) -> bool:
-    return any(one.event == sign.event for run in facts.history.runs[-20:] for one in run.signs) and any(
-        one.kind == "denied" for run in facts.history.runs[-3:] for one in run.signs
-    )
+    signs = [sign for run in reversed(runs) for sign in run.signs if sign.kind == "denied"]
+    return [(sign, one) for sign in signs for one in denials([LogLine(at=0, message=sign.message)]) or [None]]
 
 
 def _denial_fault(facts: Facts, sign: Sign, denial: Denial | None) -> Fault:
@@ -74,6 +68,7 @@ def _denial_fault(facts: Facts, sign: Sign, denial: Denial | None) -> Fault:
         remedy=_remedy(action, cause),
         explains=frozenset({"denied", "raised"}),
         gaps=(gap,) if gap else (),
+        is_doubtful=cause.endswith(CHANGED_SINCE),
     )
 
 

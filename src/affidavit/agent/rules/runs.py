@@ -14,6 +14,8 @@ from affidavit.yaml_text import load_yaml
 
 # Words a program writes about its own work; AWS's own lines carry no level, or ERROR.
 _CHATTER = re.compile(r"^\[?(INFO|DEBUG|TRACE)\]?\b|\t(INFO|DEBUG|TRACE)\t|\"level\":\s*\"(INFO|DEBUG|TRACE)\"", re.I)
+_COMPLAINT = re.compile(r"^\[?(ERROR|WARN|WARNING)\]?\b|\t(ERROR|WARN)\t|\"level\":\s*\"(ERROR|WARN)", re.I)
+_PLATFORM = re.compile(r"^(START|END|REPORT|INIT_START|INIT_REPORT|EXTENSION|XRAY)\b")
 _BOUNDARY = re.compile(r"^(START|END|REPORT) RequestId: (\S+)")
 _MEMORY = re.compile(r"Memory Size: (\d+) MB\s+Max Memory Used: (\d+) MB")
 _STATUS = re.compile(r"\bStatus: (\w+)")
@@ -37,6 +39,10 @@ class Sign:
 class Run:
     """`report` is the position of its REPORT line; None while it still goes on, or when it was never written."""
 
+    start: int
+    """The position of its first line."""
+    said: tuple[tuple[int, str], ...]
+    """What its program wrote without being asked: lines of its own, with their positions, oldest first."""
     report: int | None
     signs: tuple[Sign, ...]
     status: str | None
@@ -61,9 +67,17 @@ class History:
 
     def has_passed(self, *kinds: str) -> bool:
         """One outbreak and a good run since. What comes and goes has not passed, however well the newest run went."""
-        places = [place for place, run in enumerate(self.runs) if any(sign.kind in kinds for sign in run.signs)]
+        places = self._places(*kinds)
         is_one = all(later - earlier == 1 for earlier, later in pairwise(places))
         return bool(places) and is_one and self.runs[-1].is_good
+
+    def good_since(self, sign: Sign) -> list[Run]:
+        """Runs that started after the sign and went well; none of them counts where such signs come and go."""
+        places = self._places(sign.kind)
+        if not places or any(later - earlier != 1 for earlier, later in pairwise(places)):
+            return []
+        newest = min(one.event for one in self.runs[places[-1]].signs if one.kind == sign.kind)
+        return [run for run in self.runs if run.is_good and run.start < newest]
 
     def newest_signs(self) -> list[Sign]:
         """The last of each kind."""
@@ -75,9 +89,12 @@ class History:
     def _last(self, kind: str) -> Sign:
         return next(sign for run in reversed(self.runs) for sign in reversed(run.signs) if sign.kind == kind)
 
+    def _places(self, *kinds: str) -> list[int]:
+        return [place for place, run in enumerate(self.runs) if any(sign.kind in kinds for sign in run.signs)]
+
     def _newest(self, kind: str) -> Sign | None:
         """What fails now and then is not over just because it pauses: it must be away longer than its usual gap."""
-        places = [place for place, run in enumerate(self.runs) if any(sign.kind == kind for sign in run.signs)]
+        places = self._places(kind)
         if not places:
             return None
         gaps = [later - earlier for earlier, later in pairwise(places)]
@@ -121,12 +138,20 @@ def _run(events: Sequence[Mapping[str, Any]], places: Sequence[int]) -> Run:
     report = next((place for place in places if messages[place].startswith("REPORT ")), None)
     text = messages[report] if report is not None else ""
     status, memory = _STATUS.search(text), _MEMORY.search(text)
+    signs = tuple(sign for place in places for sign in _signs(place, messages[place]))
+    signed = {sign.event for sign in signs}
     return Run(
+        start=places[0],
+        said=tuple((place, messages[place]) for place in places if place not in signed and _is_said(messages[place])),
         report=report,
-        signs=tuple(sign for place in places for sign in _signs(place, messages[place])),
+        signs=signs,
         status=status[1] if status else None,
         memory=(int(memory[1]), int(memory[2])) if memory else None,
     )
+
+
+def _is_said(message: str) -> bool:
+    return _PLATFORM.match(message) is None and _COMPLAINT.search(message[:300]) is None
 
 
 def _signs(event: int, message: str) -> Iterator[Sign]:

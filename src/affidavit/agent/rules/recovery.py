@@ -1,0 +1,118 @@
+"""Whether a denial is over: a later run did what was denied, and nothing that was read says that it still is.
+
+A run that went well proves little by itself: it may have had nothing to read. So it must repeat, in its own words, what
+the denied run said until it was denied. Where neither says anything, AWS's reason has to be gone as well.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from affidavit.agent.rules.explanations import decision_on
+from affidavit.agent.rules.facts import Facts
+from affidavit.agent.rules.policies import Document, matching
+from affidavit.agent.rules.runs import Run, Sign
+from affidavit.workloads.denials import Denial
+
+NOT_SIMULATED = ("resource-based policy", "VPC endpoint policy", "service control policy", "session policy")
+_REASON_OF_SILENCE = "no identity-based policy allows"
+# A run that says nothing may be one that had nothing to do; two of them are less likely to.
+LEAST_SILENT = 2
+SILENT_GAP = "the later runs log nothing of their own, so that they did what was denied before is not shown"
+
+# What differs from run to run: keys below a bucket or host, request ids, times and other numbers.
+_VARYING = (
+    (re.compile(r"(\b\w{1,20}://[^/\s]+)\S*"), r"\1"),
+    (re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}"), "#"),
+    (re.compile(r"\d+"), "#"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recovery:
+    """`run` went well after the denial, if one did; `gap` says what that leaves open."""
+
+    run: Run | None
+    gap: str = ""
+
+
+def recovery(facts: Facts, denial: Denial | None, sign: Sign) -> Recovery | None:
+    """None while it may still be denied."""
+    if denial is None:
+        return None
+    if decision_on(facts, denial) is not None:
+        return _by_simulator(facts, denial, sign)
+    return _by_runs(facts, denial, sign)
+
+
+def _by_simulator(facts: Facts, denial: Denial, sign: Sign) -> Recovery | None:
+    """IAM's simulator allows it now, and a run did well: then it is over.
+
+    What the simulator does not know of may still deny it now and then, so there the last runs count.
+    """
+    decision = decision_on(facts, denial)
+    if decision is None or decision[1].get("decision") != "allowed":
+        return None
+    newest = facts.history.runs[-1]
+    later = [newest] if newest.is_good else facts.history.good_since(sign)
+    if any(who in sign.message for who in NOT_SIMULATED):
+        return None if _is_in_last_runs(facts, sign) else Recovery(run=later[-1] if later else None)
+    return Recovery(run=later[-1]) if later else None
+
+
+def _is_in_last_runs(facts: Facts, sign: Sign) -> bool:
+    return any(one.event == sign.event for run in facts.history.runs[-20:] for one in run.signs) and any(
+        one.kind == "denied" for run in facts.history.runs[-3:] for one in run.signs
+    )
+
+
+def _by_runs(facts: Facts, denial: Denial, sign: Sign) -> Recovery | None:
+    """Without a verdict of IAM's: the policies grant it by now, and all of the log shows it done since."""
+    is_elsewhere = "explicit deny" in sign.message or any(who in sign.message for who in NOT_SIMULATED)
+    if is_elsewhere or not _is_whole(facts.logs) or not _is_granted(facts, denial):
+        return None
+    denied = next(run for run in facts.history.runs if sign in run.signs)
+    until = _words([text for place, text in denied.said if place > sign.event])
+    later = facts.history.good_since(sign)
+    same = [run for run in later if until and until <= _words([text for _, text in run.said])]
+    if same:
+        return Recovery(run=same[-1])
+    silent = [run for run in later if not until and not run.said]
+    is_reason_gone = _REASON_OF_SILENCE in sign.message
+    return Recovery(run=silent[-1], gap=SILENT_GAP) if is_reason_gone and len(silent) >= LEAST_SILENT else None
+
+
+def _is_whole(logs: Mapping[str, Any]) -> bool:
+    events = cast("Sequence[Mapping[str, Any]]", logs.get("events") or ())
+    is_cut = any(event.get("omitted_characters") for event in events)
+    return logs.get("is_complete") is True and not logs.get("truncated") and not is_cut
+
+
+def _words(lines: Sequence[str]) -> set[str]:
+    for pattern, instead in _VARYING:
+        lines = [pattern.sub(instead, line) for line in lines]
+    return set(lines)
+
+
+def _is_granted(facts: Facts, denial: Denial) -> bool:
+    """By the role's own policies and its boundary, under no condition, with no Deny anywhere and nothing unread."""
+    unread = cast("Sequence[Mapping[str, Any]]", facts.iam.get("not_read") or ())
+    if not facts.iam or any(not str(part.get("what")).startswith("simulation of ") for part in unread):
+        return False
+    own = [*_documents(facts, "inline_policies"), *_documents(facts, "attached_policy_documents")]
+    boundary = cast("Document", facts.iam.get("permissions_boundary_document") or {})
+    if facts.iam.get("permissions_boundary") and not _grants([boundary], denial):
+        return False
+    others = matching(_documents(facts, "resource_policies"), denial.action, denial.resource)
+    return _grants(own, denial) and all(one.effect != "Deny" for one in others)
+
+
+def _documents(facts: Facts, group: str) -> list[Document]:
+    return list(cast("Mapping[str, Document]", facts.iam.get(group) or {}).values())
+
+
+def _grants(documents: Sequence[Document], denial: Denial) -> bool:
+    found = matching(documents, denial.action, denial.resource)
+    is_allowed = any(one.effect == "Allow" and not one.body.get("Condition") for one in found)
+    return is_allowed and all(one.effect == "Allow" for one in found)
