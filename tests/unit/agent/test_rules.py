@@ -240,8 +240,9 @@ UNREACHED_READ = (
         (READ, FAILED_READ, FAILED_READ, READ),
         (FAILED_READ, READ, (IDLE,)),
         ((DENIED,), (), ()),
+        ((DENIED, "Traceback (most recent call last):", DENIED), (), ()),
     ],
-    ids=["read again", "without a reason", "one outbreak", "idle since", "no run says a word, and the reason is gone"],
+    ids=["read again", "without a reason", "one outbreak", "idle since", "silent, reason gone", "logged twice"],
 )
 def test_a_denial_is_over_once_a_run_has_done_again_what_was_denied(runs: tuple[tuple[str, ...], ...]) -> None:
     diagnosis = after_runs(*runs)
@@ -264,6 +265,8 @@ def without_grant(**change: Any) -> dict[str, Any]:
 
 CONDITION = {"Statement": [{**READS["Statement"][0], "Condition": {"Bool": {"aws:SecureTransport": "true"}}}]}
 FREEZE = {"Statement": [{"Effect": "Deny", "Action": "s3:*", "Resource": "*"}]}
+UNTOLD = "[ERROR] AccessDenied: role is not authorized to perform: sns:Publish on resource: arn:aws:sns:::t because x"
+TELL = {"Statement": [{"Effect": "Allow", "Action": "sns:Publish", "Resource": "*"}]}
 OTHER_BUCKET = (READING.format(2).replace("inbox", "outbox"), "[INFO]\tprocessed 12 rows")
 
 
@@ -277,6 +280,10 @@ OTHER_BUCKET = (READING.format(2).replace("inbox", "outbox"), "[INFO]\tprocessed
         (((DENIED,), ()), {}),
         (((BARE,), (), ()), {}),
         ((FAILED_READ, OTHER_BUCKET), {}),
+        (
+            ((READING.format(1), UNTOLD, BARE), READ),
+            {"iam": without_grant(inline_policies={"read": READS, "all": TELL})},
+        ),
         ((FAILED_READ, READ, FAILED_READ, READ), {}),
         ((FAILED_READ, READ), {"is_complete": False}),
         ((FAILED_READ, READ), {"iam": without_grant(inline_policies={})}),
@@ -294,6 +301,7 @@ OTHER_BUCKET = (READING.format(2).replace("inbox", "outbox"), "[INFO]\tprocessed
         "one silent run",
         "silent runs, and no reason that could be gone",
         "the runs since read another bucket",
+        "denied after another failure, which no good run meets",
         "it comes and goes",
         "the log is not whole",
         "no policy allows it",

@@ -13,7 +13,8 @@ from affidavit.agent.rules.explanations import decision_on
 from affidavit.agent.rules.facts import Facts
 from affidavit.agent.rules.policies import Document, matching
 from affidavit.agent.rules.runs import Run, Sign
-from affidavit.workloads.denials import Denial
+from affidavit.ports import LogLine
+from affidavit.workloads.denials import Denial, denials
 
 NOT_SIMULATED = ("resource-based policy", "VPC endpoint policy", "service control policy", "session policy")
 _REASON_OF_SILENCE = "no identity-based policy allows"
@@ -73,13 +74,16 @@ def _by_runs(facts: Facts, denial: Denial, sign: Sign) -> Recovery | None:
     if is_elsewhere or not _is_whole(facts.logs) or not _is_granted(facts, denial):
         return None
     denied = next(run for run in facts.history.runs if sign in run.signs)
-    until = _words([text for place, text in denied.said if place > sign.event])
+    first = max((one for one in denied.signs if one.kind == sign.kind), key=lambda one: one.event)
+    until = _words([text for place, text in denied.said if place > first.event])
     later = facts.history.good_since(sign)
-    same = [run for run in later if until and until <= _words([text for _, text in run.said])]
-    if same:
-        return Recovery(run=same[-1])
-    silent = [run for run in later if not until and not run.said]
     is_reason_gone = _REASON_OF_SILENCE in sign.message
+    # What was denied after something else had failed may be part of no run that goes well.
+    if is_reason_gone or denial in denials([LogLine(at=0, message=first.message)]):
+        same = [run for run in later if until and until <= _words([text for _, text in run.said])]
+        if same:
+            return Recovery(run=same[-1])
+    silent = [run for run in later if not until and not run.said]
     return Recovery(run=silent[-1], gap=SILENT_GAP) if is_reason_gone and len(silent) >= LEAST_SILENT else None
 
 
