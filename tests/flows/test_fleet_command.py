@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.athena import Athena, serving
 from tests.support.command import affidavit
+from tests.support.libraries import an_archive
 
 from affidavit.bootstrap import OBJECTS
 from affidavit.fleet.parquet import parquet_of
@@ -51,3 +52,14 @@ def test_a_question_that_would_mislead_is_refused(arguments: tuple[str, ...], sa
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stdout == ""
+
+
+def test_bundles_that_cannot_be_used_are_named_and_the_exit_code_says_so(tmp_path: Path) -> None:
+    folder = tmp_path / "bundles"
+    an_archive(folder, {"kubelet/kubelet.log": b"Jan 15 10:30:00 ip-10-0-0-1 kubelet[1]: fine\n"})
+    data = {"AFFIDAVIT_DATA": str(tmp_path / "data")}
+    assert affidavit("fleet", "add", str(folder), env=data).returncode == 0
+    (folder / "notes.tar.gz").write_bytes(b"remember the milk\n")
+    done = affidavit("fleet", "add", str(folder), env=data)
+    assert (done.returncode, done.stdout) == (3, "1 bundle(s), 0 new among the fleet's tables\n")
+    assert "refused notes.tar.gz: " in done.stderr

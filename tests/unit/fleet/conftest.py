@@ -25,7 +25,7 @@ def thousand(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "FROM range(1000) a(n), range(20) b(k)",
         NODES: f"SELECT {node}, 'b' AS bundle_id, {when} AS indexed_at, {when} AS collected_at, '1' AS rules_version, "
         "10::BIGINT AS files_scanned, 10::BIGINT AS total_files, CASE WHEN n % 9 = 0 THEN 80.0 ELSE 100.0 END::DOUBLE "
-        "AS coverage_pct, 0::BIGINT AS gaps, 1::BIGINT AS critical, 0::BIGINT AS high, 0::BIGINT AS medium, "
+        "AS coverage_pct, (n % 9 = 0)::BIGINT AS gaps, 1::BIGINT AS critical, 0::BIGINT AS high, 0::BIGINT AS medium, "
         f"19::BIGINT AS low, 0::BIGINT AS info, {cluster} FROM range(1000) a(n)",
     }
     with connect() as engine:

@@ -119,6 +119,23 @@ def test_only_the_newest_index_of_a_node_counts(tmp_path: Path) -> None:
     assert [row[answer.columns.index("critical")] for row in answer.rows] == [0]
 
 
+def test_a_node_is_unread_where_a_file_was_lost_and_not_where_files_are_left_out_on_purpose(
+    library: Library, tmp_path: Path
+) -> None:
+    for number, name in enumerate(("whole", "lost")):
+        spec = BundleSpec(layout=Layout.AL2023, faults=(), instance_id=f"i-0f1ee{number:012x}", seed=number)
+        made = write(generate(spec), tmp_path / name, Form.DIRECTORY)
+        if name == "lost":
+            (made / "var_log" / "messages.1.gz").write_bytes(b"\x1f\x8b this is no gzip")
+        done = ingest_directory(tmp_path / name, library, analyze=analyze, cluster="prod")
+        assert [publish(library, each.marker) for each in done.ingested] == [True]
+    unread = question("unread")
+    assert unread is not None
+    answer = ask_folder(tmp_path / "objects", unread.asked())
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+    assert (answer.indexes, [(row["instance_id"], row["gaps"]) for row in rows]) == (2, [("i-0f1ee000000000001", 1)])
+
+
 def test_athena_is_told_of_every_column() -> None:
     for table, statement in zip(TABLES, table_statements("logs"), strict=True):
         assert all(f"  {column.name} " in statement for column in table.columns)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from affidavit.entrypoints.cli.exits import EXIT_CODES
+from affidavit.entrypoints.cli.exits import EXIT_CODES, Exit
 from affidavit.errors import InputRefused
 
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ def add(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that holds bundles.")],
     cluster: Annotated[str, typer.Option(help="The cluster they are from.")] = "local",
 ) -> None:
-    """Index the bundles of a folder and put them among the fleet's tables (in AFFIDAVIT_DATA)."""
+    """Index the bundles of a folder and put them among the fleet's tables (in AFFIDAVIT_DATA).
+
+    Bundles that cannot be used are named and stop no other; the exit code is then 3.
+    """
     from affidavit.bootstrap import build_app
     from affidavit.entrypoints.report.screen import harmless
     from affidavit.fleet.publish import publish
@@ -45,7 +48,9 @@ def add(
     new = sum(publish(library, each.marker) for each in done.ingested)
     typer.echo(f"{len(done.ingested)} bundle(s), {new} new among the fleet's tables")
     for refused in done.refused:
-        typer.echo(harmless(f"refused {refused.path.name}: {refused.error}"), err=True)
+        typer.echo(harmless(f"refused {refused.path.name}: {refused.error}. {refused.error.hint}"), err=True)
+    if done.refused:
+        raise typer.Exit(Exit.UNAVAILABLE)
 
 
 @app.command(epilog=EXIT_CODES)
