@@ -1,7 +1,7 @@
 """A bundle whose files lie on disk: who it is from, what it holds, and its bytes by bundle path."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -10,7 +10,7 @@ from pathlib import Path
 from affidavit.bundle.layout import Kind
 from affidavit.bundle.lines import LineIndex, build_line_index, newlines_before
 from affidavit.bundle.manifest import MANIFEST_VERSION, FileType, Manifest, ManifestFile, summarize_types
-from affidavit.bundle.opening import no_logs
+from affidavit.bundle.opening import TAR_NAMES, no_logs
 from affidavit.bundle.reading import head_of, span_of, unreadable
 from affidavit.bundle.unpack import Unpacked, UnpackedFile
 from affidavit.errors import EvidenceUnavailable, InputRefused
@@ -25,6 +25,7 @@ _TYPES = {
     Kind.BINARY: FileType.BINARY,
 }
 _SHOWN = 5
+_NOTE = "system/instance-id.txt"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +39,8 @@ class StoredBundle:
     @cached_property
     def instance_id(self) -> str:
         """From the collector's own note, else from the bundle's name."""
-        for path, location in self.locations.items():
-            if path.endswith("system/instance-id.txt"):
-                text = head_of(location, 4096).decode("utf-8", "replace")
-                if (found := _INSTANCE.search(text)) is not None:
-                    return found[0]
+        if (noted := next(_noted_ids(self.locations), None)) is not None:
+            return noted[1]
         found = _INSTANCE.search(self.name)
         return found[0] if found is not None else UNKNOWN_INSTANCE
 
@@ -78,10 +76,13 @@ class StoredBundle:
 
 
 def stored_bundle(name: str, unpacked: Unpacked) -> StoredBundle:
-    """Raises when there is nothing to analyze: an empty answer would look like a healthy node."""
+    """Raises when there is nothing to analyze, which would look like a healthy node, or more than one node, which would
+    look like one."""
     if not any(file.location is not None and file.role.is_read for file in unpacked.files):
         raise _nothing_to_analyze(name, unpacked)
-    return StoredBundle(name=name, files=unpacked.files, problems=unpacked.problems, modified=unpacked.modified)
+    bundle = StoredBundle(name=name, files=unpacked.files, problems=unpacked.problems, modified=unpacked.modified)
+    _refuse_several(bundle)
+    return bundle
 
 
 def manifest_of(
@@ -116,6 +117,31 @@ def _manifest_file(bundle: StoredBundle, file: UnpackedFile) -> ManifestFile:
         file_type=_TYPES.get(file.role.kind, FileType.UNKNOWN),
         reason=file.reason,
     )
+
+
+def _refuse_several(bundle: StoredBundle) -> None:
+    """A bundle may hold archives, but not those of two nodes, nor two collections of one."""
+    tops = {file.stored_as.split("/", 1)[0] for file in bundle.files if "/" in file.stored_as}
+    named = {top: found[0] for top in sorted(tops) if (found := _INSTANCE.search(top)) is not None}
+    nodes = {*(named | dict(_noted_ids(bundle.locations))).values()}
+    archives = [top for top in named if top.endswith(TAR_NAMES)]
+    if len(nodes) > 1 or len(archives) > 1:
+        listed = sorted(nodes) if len(nodes) > 1 else archives
+        more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
+        what = f"bundles of {len(nodes)} nodes" if len(nodes) > 1 else f"{len(archives)} bundles of one node"
+        raise InputRefused(
+            f"{bundle.name} holds {what}: {', '.join(listed[:_SHOWN])}{more}",
+            hint="analyze them one by one, or ask over all of them with `affidavit fleet add DIR`",
+        )
+
+
+def _noted_ids(locations: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
+    """What collectors noted, each with the folder or archive that it is about; "" for the bundle itself."""
+    for path, location in locations.items():
+        if path.endswith(_NOTE):
+            text = head_of(location, 4096).decode("utf-8", "replace")
+            if (found := _INSTANCE.search(text)) is not None:
+                yield path.removesuffix(_NOTE).split("/", 1)[0], found[0]
 
 
 def _nothing_to_analyze(name: str, unpacked: Unpacked) -> InputRefused:

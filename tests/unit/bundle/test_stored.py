@@ -1,5 +1,6 @@
 """A bundle on disk says who it is from, and refuses to be analyzed when there is nothing to analyze."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,39 @@ def test_the_manifest_lists_what_was_taken_and_what_was_not(tmp_path: Path) -> N
     assert (manifest.total_files, manifest.total_size_bytes, manifest.extraction_duration_ms) == (3, 10, 1500)
     assert manifest.file_type_summary == {"log": 1, "config": 1, "binary": 0, "unknown": 1}
     assert manifest.source_archive_size_bytes == (tmp_path / "bundle.tar").stat().st_size
+
+
+A, B = "i-0123456789abcdef0", "i-0fedcba9876543210"
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ((f"eks_{A}_1.tar.gz", f"eks_{B}_1.tar.gz"), f"bundles of 2 nodes: {A}, {B}"),
+        ((f"eks_{A}_1.tar.gz", f"eks_{A}_2.tar.gz"), f"2 bundles of one node: eks_{A}_1.tar.gz, eks_{A}_2.tar.gz"),
+        ((f"eks_{A}", f"eks_{B}"), f"bundles of 2 nodes: {A}, {B}"),
+    ],
+)
+def test_several_bundles_are_never_taken_for_one(names: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    with pytest.raises(InputRefused) as refused:
+        stored(tmp_path, *(nested(name) for name in names), name="mix")
+    assert str(refused.value) == f"mix holds {told}"
+    assert "fleet add" in refused.value.hint
+
+
+def test_the_notes_of_collectors_tell_nodes_apart_whatever_their_folders_are_called(tmp_path: Path) -> None:
+    notes = [member(f"{folder}/system/instance-id.txt", node.encode()) for folder, node in (("x", A), ("y", B))]
+    with pytest.raises(InputRefused, match="bundles of 2 nodes"):
+        stored(tmp_path, LOG, *notes)
+
+
+def test_a_bundle_inside_a_bundle_is_one_of_the_same_node(tmp_path: Path) -> None:
+    note = member("system/instance-id.txt", A.encode())
+    assert stored(tmp_path, note, nested(f"eks_{A}_1.tar.gz"), nested("bottlerocket-logs.tar.gz")).instance_id == A
+
+
+def nested(name: str) -> bytes:
+    """An archive with a log in it, or a folder."""
+    return (
+        member(name, gzip.compress(tar(LOG))) if name.endswith(".gz") else member(f"{name}/kernel/dmesg.current", b"")
+    )
