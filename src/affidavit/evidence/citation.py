@@ -10,6 +10,10 @@ from typing import Protocol
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.finding import ByteRange, Evidence, excerpt_of
 
+# Nobody cites a longer line or reads a larger file. An index that claims one would have us allocate it.
+_LONGEST_LINE = 1 << 30
+_LARGEST_FILE = 1 << 50
+
 
 class ByteSource(Protocol):
     """Stored bytes, addressed the way evidence addresses them."""
@@ -40,11 +44,14 @@ def check(evidence: Evidence, source: ByteSource) -> Check:
         return Check(problems=("it has no byte range or digest to check (made by an old indexer)",))
     if not 0 <= span.start <= span.end:
         return Check(problems=(f"its byte range {span.start}-{span.end} is reversed",))
+    if span.end > _LARGEST_FILE or span.end - span.start > _LONGEST_LINE:
+        return Check(problems=(f"its byte range {span.start}-{span.end} is larger than any line",))
     try:
         # One byte either side shows whether the range is a whole line.
         lead = min(span.start, 1)
         around = source.read(evidence, ByteRange(start=span.start - lead, end=span.end + 2))
-        line = source.newlines_before(evidence, span.start) + 1
+        is_there = len(around) >= lead + span.end - span.start
+        line = source.newlines_before(evidence, span.start) + 1 if is_there else None
     except EvidenceUnavailable as error:
         return Check(problems=(str(error),))
     before, raw = around[:lead], around[lead : lead + span.end - span.start]
@@ -52,9 +59,12 @@ def check(evidence: Evidence, source: ByteSource) -> Check:
     return Check(problems=tuple(_problems(evidence, span, raw, before, after, line)))
 
 
-def _problems(evidence: Evidence, span: ByteRange, raw: bytes, before: bytes, after: bytes, line: int) -> list[str]:
+def _problems(
+    evidence: Evidence, span: ByteRange, raw: bytes, before: bytes, after: bytes, line: int | None
+) -> list[str]:
+    """`line` is where the bytes begin; None when the file ends before they do."""
     found: list[str] = []
-    if len(raw) != span.end - span.start:
+    if line is None:
         found.append(f"the file ends inside bytes {span.start}-{span.end}")
     if hashlib.sha256(raw).hexdigest() != evidence.sha256:
         found.append(f"bytes {span.start}-{span.end} have another sha256")
@@ -62,7 +72,7 @@ def _problems(evidence: Evidence, span: ByteRange, raw: bytes, before: bytes, af
         found.append("the text there does not begin with the excerpt")
     if before not in (b"", b"\n") or (after[:1] not in (b"", b"\n") and after not in (b"\r", b"\r\n")) or b"\n" in raw:
         found.append("the byte range is not one whole line")
-    if evidence.line_range is not None and evidence.line_range.start != line:
+    if line is not None and evidence.line_range is not None and evidence.line_range.start != line:
         found.append(f"the bytes are on line {line}, not {evidence.line_range.start}")
     return found
 

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
 
 SKIPPED_LISTED = 20
 
@@ -36,7 +39,7 @@ class SkippedFile:
 class Coverage:
     files_scanned: int
     total_files: int
-    coverage_pct: float
+    coverage_pct: Annotated[float, Field(ge=0, le=100)]
     bytes_scanned: int
     total_bytes: int
     skipped_files: tuple[SkippedFile, ...]

@@ -2,17 +2,18 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from affidavit.errors import InputRefused
-from affidavit.evidence.coverage import Coverage
-from affidavit.evidence.finding import EXCERPT_CHARACTERS, Finding, Suppressed
-from affidavit.evidence.severity import FROM_V1, Severity
+from affidavit.evidence.coverage import Coverage, cover
+from affidavit.evidence.finding import Finding, Suppressed
+from affidavit.evidence.severity import Severity
+from affidavit.index.version_1 import IndexOfVersion1, lifted_findings
 
 INDEX_VERSION = "2.0"
 # Raise it whenever the same bundle and rules would give another index.
@@ -72,84 +73,47 @@ def index_to_json(index: FindingsIndex) -> bytes:
 def index_from_json(text: bytes, *, name: str = "the index") -> FindingsIndex:
     """Raises InputRefused when the text is no index of a known version."""
     try:
-        if _is_version_1(text):
-            return _ADAPTER.validate_python(_lifted(json.loads(text)))
-        return _ADAPTER.validate_json(text)
-    except (ValidationError, json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-        problem = str(error).splitlines()[0]
+        return _lifted(text) if _is_version_1(text) else _ADAPTER.validate_json(text)
+    except (ValueError, TypeError, RecursionError) as error:
         raise InputRefused(
-            f"{name} is not a findings index ({problem})",
+            f"{name} is not a findings index ({_problem(error)})",
             hint="give it the findings_index.json that --out wrote",
         ) from error
 
 
 def _is_version_1(text: bytes) -> bool:
-    data = json.loads(text)
+    data: object = json.loads(text)
     if not isinstance(data, dict):
-        raise TypeError("not an object")
-    return cast(dict[str, Any], data).get("version", "1.0") in ("1.0", 1, 1.0)
+        raise TypeError("it is no JSON object")
+    return cast(dict[str, object], data).get("version", "1.0") in ("1.0", 1)  # keys of a JSON object are strings
 
 
-def _lifted(old: dict[str, Any]) -> dict[str, Any]:
-    """A version 1 index in the shape of version 2. It knew no bytes or digests: those are null."""
-    findings = [_lifted_finding(number, finding) for number, finding in enumerate(old["findings"], 1)]
-    counts = Counter(str(finding["severity"]) for finding in findings)
-    empty_coverage = dict.fromkeys(("files_scanned", "total_files", "bytes_scanned", "total_bytes", "skipped_total"), 0)
-    return {
-        "version": INDEX_VERSION,
-        "index_id": old.get("index_id", "v1"),
-        "rules_version": old.get("rules_version", "v1"),
-        "instanceId": old.get("instanceId", "unknown"),
-        "indexedAt": old.get("indexedAt", "1970-01-01T00:00:00Z"),
-        "manifest_ref": old.get("manifest_ref", ""),
-        "indexing_duration_ms": old.get("indexing_duration_ms", 0),
-        "coverage": {**empty_coverage, "coverage_pct": 0.0, "skipped_files": []},
-        "findings": findings,
-        "suppressed": [],
-        "summary": {**{level.value: counts[level.value] for level in Severity}, "total": len(findings)},
-        "clock": {
-            "collected_at": None,
-            "collected_from": "unknown",
-            "booted_at": None,
-            "booted_from": "unknown",
-        },
-        "gaps": ["this index was lifted from version 1: it says neither what was scanned nor where bytes are"],
-    }
+def _problem(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}" if where else first["msg"]
 
 
-def _lifted_finding(number: int, old: Mapping[str, Any]) -> dict[str, Any]:
-    lines = _line_numbers(old.get("lines"))
-    source = str(old["file"])
-    severity = FROM_V1.get(str(old["severity"]).lower())
-    if severity is None:
-        raise ValueError(f"severity {old['severity']!r} is not one of version 1")
-    return {
-        "finding_id": old.get("finding_id") or f"F-{number:03d}",
-        "rule": old.get("rule", "unknown"),
-        "severity": severity.value,
-        "pattern": old["pattern"],
-        "description": old.get("description", ""),
-        "component": "unknown",
-        "signal": "unknown",
-        "count": old.get("count", max(1, len(lines))),
-        "first_seen": None,
-        "last_seen": None,
-        "evidence": {
-            "source_file": source,
-            "full_key": old.get("full_key", source),
-            "excerpt": str(old.get("sample", ""))[:EXCERPT_CHARACTERS],
-            "line_range": {"start": lines[0], "end": lines[0]} if lines else None,
-            "byte_offset": None,
-            "timestamp": None,
-            "sha256": None,
-        },
-        "additional_occurrences": [{"line": line, "byte_offset": None, "timestamp": None} for line in lines[1:]],
-    }
-
-
-def _line_numbers(lines: object) -> list[int]:
-    if lines is None:
-        return []
-    if isinstance(lines, list):
-        return [int(line) for line in cast(list[Any], lines)]
-    return [int(cast(Any, lines))]
+def _lifted(text: bytes) -> FindingsIndex:
+    """A version 1 index in the shape of version 2."""
+    old = IndexOfVersion1.model_validate_json(text)
+    findings = tuple(lifted_findings(old))
+    return FindingsIndex(
+        version=INDEX_VERSION,
+        index_id=old.index_id,
+        rules_version=old.rules_version,
+        instance_id=old.instance_id,
+        indexed_at=old.indexed_at,
+        manifest_ref=old.manifest_ref,
+        indexing_duration_ms=old.indexing_duration_ms,
+        coverage=cover(scanned_sizes=(), skipped=()),
+        findings=findings,
+        suppressed=(),
+        summary=summarize(findings),
+        clock=ClockNote(collected_at=None, collected_from="unknown", booted_at=None, booted_from="unknown"),
+        gaps=("this index was lifted from version 1: it says neither what was scanned nor where bytes are",),
+    )
