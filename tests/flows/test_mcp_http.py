@@ -302,12 +302,23 @@ def test_a_generated_key_is_printed_once_and_works(tmp_path: Path) -> None:
         assert len(key) >= 40
         url = f"http://127.0.0.1:{port}"
         _wait_for(url, process)
-        assert post(url, bearer=KEY).status_code == 401
+        assert [post(url, bearer=KEY).status_code for _ in range(20)] == [401] * 20
         assert Rpc(url, key)("tools/list")["result"]["tools"]
+        second = affidavit("mcp", "--http", "--generate-key", "--port", str(port), "--bundles", tmp_path)
     finally:
         process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=20)
+        output, said = process.communicate(timeout=20)
     assert output == ""
+    assert said.count("wrong key") == 1 and KEY not in said and "from 127.0.0.1" in said
+    assert second.returncode == 2
+    assert f"port {port} is taken on 127.0.0.1" in second.stderr and "--port" in second.stderr
+    assert "MCP on" not in second.stderr and "shown once" not in second.stderr
+
+
+@pytest.mark.parametrize("option", [("--port", "8321"), ("--generate-key",), ("--host", "127.0.0.1"), ("--stateless",)])
+def test_an_option_of_http_is_refused_on_stdio(option: tuple[str, ...], tmp_path: Path) -> None:
+    done = affidavit("mcp", "--bundles", tmp_path, *option)
+    assert (done.returncode, f"{option[0]} without --http" in done.stderr) == (2, True)
 
 
 def _wait_for(url: str, process: subprocess.Popen[str]) -> None:

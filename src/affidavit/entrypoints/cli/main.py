@@ -197,8 +197,12 @@ def sample(
 @app.command(epilog=EXIT_CODES)
 def mcp(
     http: Annotated[bool, typer.Option("--http", help="Serve Streamable HTTP (and SSE) instead of stdio.")] = False,
-    host: Annotated[str, typer.Option(help="With --http: address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="With --http: port to listen on.")] = 8321,
+    host: Annotated[
+        str | None, typer.Option(help="With --http: address to listen on.", show_default="127.0.0.1")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="With --http: port to listen on.", show_default="8321")
+    ] = None,
     bundles: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Answer from the bundles in this folder, without AWS."),

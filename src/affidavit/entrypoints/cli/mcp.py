@@ -4,13 +4,15 @@ import logging
 import os
 import secrets
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from mcp.server.auth.provider import TokenVerifier
@@ -20,21 +22,27 @@ from mcp.server.stdio import stdio_server
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.mcp.auth import AnyOfThem, KeyVerifier, StoredKeyVerifier, checked_key
 from affidavit.entrypoints.mcp.issuer import issuer_verifiers
+from affidavit.entrypoints.mcp.listener import listener
 from affidavit.entrypoints.mcp.server import build_server
 from affidavit.entrypoints.mcp.tool import toolsets_named
 from affidavit.entrypoints.mcp.wiring import Wish, build_calls
-from affidavit.errors import InputRefused
+from affidavit.errors import InputRefused, InvariantBroken
 from affidavit.settings import Settings
 from affidavit.telemetry import flush, start_exporting
 
-_LAST_WORDS_SECONDS = 10
+if TYPE_CHECKING:
+    from affidavit.entrypoints.mcp.http import Door
+
+HOST: Final = "127.0.0.1"
+PORT: Final = 8321
+_LAST_WORDS_SECONDS: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class McpOptions:
     is_http: bool
-    host: str
-    port: int
+    host: str | None
+    port: int | None
     bundles: Path | None
     toolsets: str | None
     generates_key: bool
@@ -46,22 +54,57 @@ class McpOptions:
     oauth_jwks: str
     is_stateless: bool
 
+    @property
+    def of_http_alone(self) -> list[str]:
+        """What was said that means nothing to a server on stdio."""
+        said = {
+            "--host": self.host,
+            "--port": self.port,
+            "--generate-key": self.generates_key,
+            "--allow-host": self.hosts,
+            "--allow-origin": self.origins,
+            "--public-url": self.public_url,
+            "--oauth-issuer": self.oauth_issuer,
+            "--oauth-audience": self.oauth_audience,
+            "--oauth-jwks": self.oauth_jwks,
+            "--stateless": self.is_stateless,
+        }
+        return [option for option, value in said.items() if value]
+
 
 def run_mcp(options: McpOptions) -> Exit:
     # Standard output belongs to the protocol.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="affidavit: %(message)s", force=True)
     settings = _settled(Settings.from_environment(), options)
-    verifier = _verifier(options, settings) if options.is_http else None
-    start_exporting()
-    wish = Wish(bundles=options.bundles, toolsets=toolsets_named(settings.mcp_toolsets))
-    server = build_server(build_calls(settings, wish))
-    if verifier is None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _leave)
-        anyio.run(_serve_stdio, server)
+    if options.is_http:
+        _run_http(settings, options)
+    elif options.of_http_alone:
+        raise InputRefused(f"{', '.join(options.of_http_alone)} without --http", hint="add --http, or leave it out")
     else:
-        _serve_http(server, verifier, settings, options)
+        start_exporting()
+        _run_stdio(_server(settings, options))
     return Exit.DONE
+
+
+def _run_stdio(server: Server[Any]) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
+    anyio.run(_serve_stdio, server)
+
+
+def _run_http(settings: Settings, options: McpOptions) -> None:
+    host, port = options.host or HOST, options.port or PORT
+    with listener(host, port) as taken:
+        verifier = _verifier(options, settings)
+        start_exporting()
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}/mcp"
+        server, door = _server(settings, options), _door(verifier, settings, options, url)
+        _serve_http(server, door, taken, url)
+
+
+def _server(settings: Settings, options: McpOptions) -> Server[Any]:
+    wish = Wish(bundles=options.bundles, toolsets=toolsets_named(settings.mcp_toolsets))
+    return build_server(build_calls(settings, wish))
 
 
 def _settled(settings: Settings, options: McpOptions) -> Settings:
@@ -99,21 +142,30 @@ async def _serve_stdio(server: Server[Any]) -> None:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-def _serve_http(server: Server[Any], verifier: TokenVerifier, settings: Settings, options: McpOptions) -> None:
+def _serve_http(server: Server[Any], door: "Door", taken: socket.socket, url: str) -> None:
     import uvicorn
 
-    from affidavit.entrypoints.mcp.http import Door, http_app
+    from affidavit.entrypoints.mcp.http import http_app
 
-    door = Door(
+    print(f"affidavit: MCP on {url} (SSE: /sse, health: /health)", file=sys.stderr)
+    serving = uvicorn.Server(uvicorn.Config(http_app(server, door), log_level="warning", access_log=False))
+    with suppress(KeyboardInterrupt):  # it has ended in good order, and says this last
+        serving.run([taken])
+    if not serving.started:
+        raise InvariantBroken("the HTTP server did not start", hint="the lines before this one say why")
+
+
+def _door(verifier: TokenVerifier, settings: Settings, options: McpOptions, url: str) -> "Door":
+    from affidavit.entrypoints.mcp.http import Door
+
+    return Door(
         verifier=verifier,
         hosts=_listed(settings.mcp_allowed_hosts),
         origins=_listed(settings.mcp_allowed_origins),
-        public_url=settings.mcp_public_url or f"http://{options.host}:{options.port}/mcp",
+        public_url=settings.mcp_public_url or url,
         issuer=settings.mcp_oauth_issuer,
         is_stateless=options.is_stateless,
     )
-    print(f"affidavit: MCP on http://{options.host}:{options.port}/mcp (SSE: /sse, health: /health)", file=sys.stderr)
-    uvicorn.run(http_app(server, door), host=options.host, port=options.port, log_level="warning", access_log=False)
 
 
 def _verifier(options: McpOptions, settings: Settings) -> TokenVerifier:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
-from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
 from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
 from mcp.server.lowlevel import Server
@@ -24,6 +24,7 @@ from starlette.types import Receive, Scope, Send
 
 from affidavit import __version__
 from affidavit.entrypoints.mcp.auth import READ_SCOPE
+from affidavit.entrypoints.mcp.refusals import NotingBackend, Refusals
 
 MOST_BODY_BYTES: Final = 1 << 20
 _SSE_MESSAGES: Final = "/messages/"
@@ -66,7 +67,7 @@ def http_app(server: Server[Any], door: Door) -> Starlette:
             *_metadata_routes(door),
         ],
         middleware=[
-            Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(door.verifier)),
+            Middleware(AuthenticationMiddleware, backend=NotingBackend(door.verifier, Refusals())),
             Middleware(AuthContextMiddleware),
         ],
         lifespan=_running(manager),
