@@ -47,6 +47,21 @@ def test_a_person_sees_the_cause_first_then_quotes_with_their_place_the_plan_and
     assert order == sorted(order)
 
 
+def test_without_a_chat_model_no_call_of_one_is_claimed(data: Path) -> None:
+    assert "concluded by rules, no chat model asked" in run(data, "incident", "show", only_id(data)).stdout
+
+
+def test_an_event_of_several_records_is_told_as_one_json_document(tmp_path: Path) -> None:
+    names = ("inc-a", "inc-b")
+    notices = [{"function_name": "data-processor", "incident_id": name} for name in names]
+    records = [{"Sns": {"MessageId": one["incident_id"], "Message": json.dumps(one)}} for one in notices]
+    alert = tmp_path / "alert.json"
+    alert.write_text(json.dumps({"Records": records}))
+    told = run(tmp_path / "data", "incident", "submit", str(alert), "--scenario", SCENARIO, "--offline", "--json")
+    assert told.returncode == 0, told.stderr
+    assert [one["incident_id"] for one in json.loads(told.stdout)] == list(names)
+
+
 def test_submitting_the_same_alert_again_runs_nothing_and_shows_what_is_known(data: Path) -> None:
     again = run(data, "incident", "submit", "--scenario", SCENARIO)
     assert again.returncode == 0

@@ -38,6 +38,11 @@ REASONS = {
     Outcome.TOKEN_CAP: "the token cap was reached before the chat model's diagnosis",
     Outcome.UNVERIFIED: "the chat model's diagnosis did not hold",
 }
+REASONS_BY_RULES = {
+    Outcome.DEADLINE: "the deadline came before the rules' conclusion",
+    Outcome.TOKEN_CAP: "the answers are longer than the token cap allows",
+    Outcome.UNVERIFIED: "rules prove nothing of what was read; no chat model was asked",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,11 +170,16 @@ class _Run:
             gaps = (*accepted.gaps, *self._dissent(accepted))
             told = accepted.model_copy(update={"produced_by": self._author, "gaps": gaps})
             return self._as_result(Outcome.DIAGNOSED, diagnosis=told)
-        proven = self._best(REASONS.get(outcome, str(outcome)))
+        reason = self._reason(outcome)
+        proven = self._best(reason)
         if proven is not None:
             return self._as_result(Outcome.DIAGNOSED, diagnosis=proven)
-        why = (*unanswered(self._ledger.entries), REASONS.get(outcome, str(outcome)), *self._unasked())
+        why = (*unanswered(self._ledger.entries), reason, *self._unasked())
         return self._as_result(outcome, gaps=why)
+
+    def _reason(self, outcome: Outcome) -> str:
+        own = REASONS_BY_RULES.get(outcome) if self._author is ProducedBy.RULES else None
+        return own or REASONS.get(outcome, str(outcome))
 
     def _dissent(self, accepted: Diagnosis) -> tuple[str, ...]:
         """True pointers can be cited for a false cause. What rules make of the same answers stands beside it, then."""
@@ -213,7 +223,8 @@ class _Run:
             best_so_far=best_so_far,
             reasoning_chain=as_chain(self._messages),
             error=error,
-            llm_calls=self._latest["llm_calls"],
+            # Rules take the turns of a chat model, but nobody was called.
+            llm_calls=0 if self._author is ProducedBy.RULES else self._latest["llm_calls"],
             tools_called=tuple(entry.tool for entry in self._ledger.entries[self._before :]),
             steps=self._steps,
             gaps=gaps,

@@ -44,6 +44,15 @@ def test_the_offline_chat_model_needs_no_network_and_says_that_rules_wrote_it() 
     result = investigate(OfflineChat(), scenario())
     assert result.diagnosis is not None
     assert result.diagnosis.produced_by is ProducedBy.RULES
+    assert result.llm_calls == 0
+
+
+def test_rules_that_prove_nothing_blame_no_chat_model() -> None:
+    broken = {tool: json.dumps({"error": "out of order"}) for tool in TOOL_ARG_SCHEMAS}
+    result = investigate(OfflineChat(), scenario(), tools=CountingTools(scenario(), broken))
+    assert result.diagnosis is None
+    assert any("no chat model was asked" in gap for gap in result.gaps)
+    assert not any("chat model's diagnosis" in gap for gap in result.gaps)
 
 
 def test_the_chain_pairs_every_call_with_its_answer(serve, chat) -> None:

@@ -40,3 +40,7 @@ def test_the_reasons_for_an_unverified_diagnosis_are_shown_whole(tmp_path: Path)
     text = shown(tmp_path, Scripted(diagnosis=false_diagnosis()))
     assert "Why there is no more" in text
     assert "  - evidence[0]: /events/0/message is" in text
+
+
+def test_what_a_chat_model_was_asked_is_counted(tmp_path: Path) -> None:
+    assert "2 chat-model calls, 200 tokens" in shown(tmp_path, Scripted())

@@ -28,7 +28,8 @@ Scenario = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Investigate a made-up account instead of AWS: a built-in scenario's name, or a YAML file.",
+        help="Investigate a made-up account instead of AWS: a built-in scenario's name (one that does not exist lists "
+        "them), or a YAML file.",
     ),
 ]
 
@@ -51,7 +52,8 @@ def submit(
 ) -> None:
     """Hand over an alert, wait for the diagnosis and print it.
 
-    State lies in AFFIDAVIT_DATA, or in AWS when LOGS_BUCKET is set. The same alert twice is one incident.
+    State lies in AFFIDAVIT_DATA, or in AWS when LOGS_BUCKET is set. The same alert twice is one incident. With --json
+    an event of several records gives a list, of one record an object.
     """
     from affidavit.entrypoints.cli.incident_commands import Submission, run_submit
 

@@ -41,8 +41,10 @@ class Submission:
 def run_submit(wish: Submission, *, as_json: bool, no_color: bool) -> Exit:
     scenario = _scenario(wish.scenario) if wish.scenario is not None else None
     supervisor = _supervisor(wish, scenario)
-    exits = [_submit_one(incident, supervisor, wish.minutes) for incident in _incidents(wish, scenario, supervisor)]
-    return max((_present(one, supervisor, as_json=as_json, no_color=no_color) for one in exits), default=Exit.DONE)
+    names = [_submit_one(incident, supervisor, wish.minutes) for incident in _incidents(wish, scenario, supervisor)]
+    if as_json and len(names) != 1:
+        return _present_list(list(dict.fromkeys(names)), supervisor)
+    return max((_present(one, supervisor, as_json=as_json, no_color=no_color) for one in names), default=Exit.DONE)
 
 
 def run_redrive(name: str, wish: Submission, *, no_color: bool) -> Exit:
@@ -91,6 +93,13 @@ def _submit_one(incident: Incident, supervisor: Supervisor, minutes: int) -> Inc
     incident = supervisor.joined(incident)
     supervisor.receive(incident, remaining=timedelta(minutes=minutes))
     return incident.incident_id
+
+
+def _present_list(names: list[IncidentId], supervisor: Supervisor) -> Exit:
+    """One JSON document, however many records the event held."""
+    told = [(_state(one, supervisor), supervisor.contexts.get_context(one)) for one in names]
+    print(json.dumps([told_as_json(state, context) for state, context in told], indent=2))
+    return Exit.DONE if all(state.status.has_diagnosis for state, _ in told) else Exit.FOUND
 
 
 def _present(incident_id: IncidentId, supervisor: Supervisor, *, as_json: bool, no_color: bool) -> Exit:

@@ -107,10 +107,16 @@ def _print_footer(state: State, context: Context | None, console: Console) -> No
         text(f"{incident.incident_id} · {state.status} · {about} · {incident.occurred_at:%Y-%m-%d %H:%M} UTC")
     )
     if context is not None:
-        usage = f"{context.llm_calls} chat-model calls, {context.token_usage.total_tokens} tokens"
-        console.print(text(f"{len(context.ledger)} tool answers recorded, {usage}", "dim"))
+        console.print(text(f"{len(context.ledger)} tool answers recorded, {_usage(state, context)}", "dim"))
     if state.status.has_diagnosis:
         console.print(text(f"prove it again with: affidavit verify {incident.incident_id}", "dim"))
+
+
+def _usage(state: State, context: Context) -> str:
+    if context.llm_calls or state.error_category is not None:
+        calls = "1 chat-model call" if context.llm_calls == 1 else f"{context.llm_calls} chat-model calls"
+        return f"{calls}, {context.token_usage.total_tokens} tokens"
+    return "concluded by rules, no chat model asked" if context.diagnosis is not None else "no chat model asked"
 
 
 def print_list(shown: Sequence[tuple[State, Context | None]], console: Console, *, days: int, is_cut: bool) -> None:
