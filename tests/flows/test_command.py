@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.support.command import affidavit
 
-from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
+from affidavit.evaluation.generator import BundleSpec, Form, Layout, fault_names, generate, write
 
 BROKEN = BundleSpec(layout=Layout.AL2, faults=("oom", "storage_io"))
 
@@ -210,7 +210,6 @@ def test_a_directory_without_logs_is_refused(tmp_path: Path) -> None:
         (["--since", "2026-02-01", "--until", "2026-01-01"], "is after --until"),
         (["--extract"], "--extract needs a place"),
         (["--rules", "/nowhere/rules"], "is not a directory"),
-        (["--out", "/dev/null/x"], "cannot be made"),
     ],
 )
 def test_bad_options_say_what_to_do(bundle: Path, arguments: list[str], message: str) -> None:
@@ -218,6 +217,14 @@ def test_bad_options_say_what_to_do(bundle: Path, arguments: list[str], message:
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 2
+
+
+@pytest.mark.parametrize("place", ["/dev/null/x", "/proc/x"])
+def test_a_place_that_cannot_hold_results_is_told_as_such_before_the_work(bundle: Path, place: str) -> None:
+    done = affidavit("analyze", bundle, "--out", place)
+    assert done.returncode == 3
+    assert done.stderr.startswith(f"affidavit: {place} cannot be made: ")
+    assert done.stdout == ""
 
 
 def test_another_bundles_results_are_never_overwritten(bundle: Path, tmp_path: Path) -> None:
@@ -308,3 +315,20 @@ def test_an_archive_that_is_cut_off_never_passes_in_silence(bundle: Path, tmp_pa
         assert affidavit("analyze", "-", "-q", "--fail-on", "high", stdin=part).returncode == 3
     sick = bundle.read_bytes()
     assert affidavit("analyze", "-", "-q", "--fail-on", "high", stdin=sick[: len(sick) * 3 // 4]).returncode == 1
+
+
+def test_the_help_of_sample_names_every_layout_fault_and_form() -> None:
+    done = affidavit("sample", "-h", env={"COLUMNS": "400"})
+    assert done.returncode == 0
+    for choice in (*Layout, *Form, *fault_names()):
+        assert re.search(rf"[ :]{re.escape(choice)}[ ,;.]", done.stdout), choice
+    refused = affidavit("sample", "--faults", "fire")
+    assert refused.returncode == 2
+    assert refused.stderr.count("healthy") == 1
+
+
+def test_a_sample_comes_as_its_collector_writes_it(tmp_path: Path) -> None:
+    for layout, ending in (("windows", ".zip"), ("al2023", ".tar.gz")):
+        done = affidavit("sample", "--layout", layout, "--faults", "healthy", "--out", tmp_path / layout)
+        assert done.stdout.strip().endswith(ending)
+        assert affidavit("analyze", done.stdout.strip(), "-q").returncode == 0

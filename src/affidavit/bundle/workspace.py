@@ -45,13 +45,13 @@ def _remove_left() -> None:
 
 
 def prepare_output(folder: Path) -> None:
-    """Raises InputRefused now rather than after minutes of work."""
+    """Raises EvidenceUnavailable now rather than after minutes of work."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputRefused(f"{folder} cannot be made: {error.strerror}", hint="choose another --out") from error
+        raise EvidenceUnavailable(f"{folder} cannot be made: {error.strerror}", hint="choose another --out") from error
     if not os.access(folder, os.W_OK):
-        raise InputRefused(f"{folder} cannot be written to", hint="choose another --out")
+        raise EvidenceUnavailable(f"{folder} cannot be written to", hint="choose another --out")
 
 
 def publish(folder: Path, files: dict[str, bytes]) -> None:

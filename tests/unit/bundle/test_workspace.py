@@ -86,7 +86,7 @@ def test_when_writing_fails_no_file_is_new_and_none_is_left_half_written(
 
 def test_an_output_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
-    with pytest.raises(InputRefused, match="cannot be made") as raised:
+    with pytest.raises(EvidenceUnavailable, match="cannot be made") as raised:
         prepare_output(tmp_path / "file" / "below")
     assert raised.value.hint == "choose another --out"
     prepare_output(tmp_path / "a" / "b")

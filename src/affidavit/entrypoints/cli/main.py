@@ -27,6 +27,7 @@ app = typer.Typer(
     help="Evidence-grounded incident response for AWS: every finding re-reads byte for byte.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["--help", "-h"]},
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -177,9 +178,23 @@ def verify(
 @app.command(epilog=EXIT_CODES)
 def sample(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the bundle.")] = Path(),
-    layout: Annotated[str, typer.Option(help="Whose bundle: see the list below.")] = "al2023",
-    faults: Annotated[str, typer.Option(help="What is broken, separated by commas; `healthy` for nothing.")] = "oom",
-    form: Annotated[str, typer.Option("--form", help="tar.gz, tar, zip or directory.")] = "tar.gz",
+    layout: Annotated[
+        str,
+        typer.Option(
+            help="Whose bundle: al2, al2023, ubuntu, node_diagnostic, bottlerocket, bottlerocket_nested or windows."
+        ),
+    ] = "al2023",
+    faults: Annotated[
+        str,
+        typer.Option(
+            help="What is broken, separated by commas: bootstrap, cert_expiry, cni_failure, disk_pressure, dns, "
+            "image_pull, kernel_hang, oom, probes, storage_io; or healthy."
+        ),
+    ] = "oom",
+    form: Annotated[
+        str | None,
+        typer.Option("--form", help="tar.gz, tar, zip or directory (default: as that collector writes it)."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Another seed gives other noise.")] = 1,
     truth: Annotated[
         bool, typer.Option("--truth", help="Also write what is wrong in it, line by line, as a scenario for `eval`.")

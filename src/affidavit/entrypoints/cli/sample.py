@@ -13,9 +13,9 @@ HEALTHY = "healthy"
 Choice = TypeVar("Choice", Layout, Form)
 
 
-def run_sample(*, out: Path, layout: str, faults: str, form: str, seed: int, with_truth: bool) -> Exit:
+def run_sample(*, out: Path, layout: str, faults: str, form: str | None, seed: int, with_truth: bool) -> Exit:
     spec = BundleSpec(layout=_one_of(Layout, layout, "--layout"), faults=_faults(faults), seed=seed)
-    chosen_form = _one_of(Form, form, "--form")
+    chosen_form = _usual_form(spec.layout) if form is None else _one_of(Form, form, "--form")
     prepare_output(out)
     bundle = generate(spec)
     path = write(bundle, out, chosen_form)
@@ -37,11 +37,15 @@ def _one_of(kind: type[Choice], given: str, option: str) -> Choice:
         ) from None
 
 
+def _usual_form(layout: Layout) -> Form:
+    return Form.ZIP if layout is Layout.WINDOWS else Form.TAR_GZ
+
+
 def _faults(given: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in given.split(",") if name.strip() and name.strip() != HEALTHY)
     if unknown := [name for name in names if name not in fault_names()]:
         raise InputRefused(
             f"--faults {', '.join(unknown)}: there is no such fault",
-            hint=f"any of: {', '.join(fault_names())}, {HEALTHY}",
+            hint=f"any of: {', '.join(fault_names())}",
         )
     return names
