@@ -20,7 +20,8 @@ class Exit(IntEnum):
 
 
 EXIT_CODES = """Exit codes: 0 done · 1 --fail-on was reached, or evidence does not verify · 2 the input was refused ·
-3 the evidence could not be read or stored · 4 an error of Affidavit's own · 130 interrupted · 141 nobody read the output"""
+3 the evidence could not be read or stored · 4 an error of Affidavit's own · 130 interrupted ·
+141 nobody read the output"""
 
 EVAL_EXIT_CODES = """Exit codes: 0 every gate holds · 1 a gate failed · 2 the input was refused ·
 3 a result could not be written · 4 an error of Affidavit's own · 130 interrupted · 141 nobody read the output"""
