@@ -77,6 +77,34 @@ def test_a_second_sandbox_is_refused_and_env_repeats_the_variables(detached: dic
     assert variables(affidavit(tmp_path, "env").stdout) == detached
 
 
+def chaos_status(folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    # Whoever runs the tests may be logged in to AWS; who has just started a sandbox often is not.
+    nobody = dict.fromkeys(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"), "/dev/null")
+    return subprocess.run(
+        [sys.executable, "-m", "affidavit", "chaos", "status"],
+        env=_environment() | nobody | {"AWS_EC2_METADATA_DISABLED": "true"} | environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+
+
+def test_a_shell_without_its_variables_learns_how_to_get_them_and_one_with_them_that_it_is_gone(
+    detached: dict[str, str], tmp_path: Path
+) -> None:
+    unseen = chaos_status(tmp_path, {})
+    assert unseen.returncode == 3
+    assert 'eval "$(affidavit sandbox env)"' in unseen.stderr
+    assert chaos_status(tmp_path, detached).returncode == 0
+    assert affidavit(tmp_path, "down").returncode == 0
+    gone = chaos_status(tmp_path, detached)
+    assert gone.returncode == 3
+    assert "the sandbox is gone" in gone.stderr
+    assert "sandbox" not in chaos_status(tmp_path, {}).stderr
+
+
 def test_after_down_nothing_runs(detached: dict[str, str], tmp_path: Path) -> None:
     assert affidavit(tmp_path, "down").returncode == 0
     assert affidavit(tmp_path, "status").returncode == 1

@@ -380,7 +380,9 @@ def run() -> None:
     try:
         app()
     except AffidavitError as error:
-        _complain(str(error), error.hint)
+        from affidavit.entrypoints.cli.sandbox_hint import hint_of
+
+        _complain(str(error), hint_of(error))
         sys.exit(exit_code_of(error))
     except Interrupted:
         _complain("interrupted; nothing half-written was left")

@@ -65,7 +65,7 @@ def down() -> None:
 
     session = needed_session(_data_dir())
     end(session)
-    print("the sandbox is stopped")
+    print("the sandbox is stopped; a shell with its variables reaches nothing now, so go on in a new one")
 
 
 @app.command(epilog=EPILOG)
