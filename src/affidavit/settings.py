@@ -5,11 +5,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from affidavit.errors import InputRefused
 
+LEAST_TTL_DAYS = 24
+
+
+def _outlive_redelivery(days: int) -> int:
+    if days < LEAST_TTL_DAYS:
+        why = "SNS may deliver an alert again for 23 days, and an incident forgotten by then is investigated twice"
+        raise ValueError(f"{days} days are too few, at least {LEAST_TTL_DAYS} are needed: {why}")
+    return days
+
+
 Count = Annotated[int, Field(ge=1)]
+TtlDays = Annotated[int, AfterValidator(_outlive_redelivery)]
 Names = Annotated[str, Field(pattern=r"^[^\s]*$")]
 
 
@@ -97,8 +108,10 @@ class Settings(BaseModel):
     max_incidents_per_hour: Count = Field(
         20, alias="MAX_INCIDENTS_PER_HOUR", description="beyond it no chat model is called (circuit breaker)"
     )
-    incident_ttl_days: Count = Field(
-        30, alias="INCIDENT_TTL_DAYS", description="how long an incident is kept; SNS may redeliver for 23 days"
+    incident_ttl_days: TtlDays = Field(
+        30,
+        alias="INCIDENT_TTL_DAYS",
+        description="how long an incident is kept; at least 24, because SNS may redeliver for 23 days",
     )
     alert_topic_arn: str = Field(
         "", alias="ALERT_TOPIC_ARN", description="SNS topic that people are told through when an incident has ended"
@@ -115,7 +128,9 @@ class Settings(BaseModel):
         try:
             return cls.model_validate({name: values[name] for name in known if values.get(name)})
         except ValidationError as error:
-            troubles = "; ".join(f"{trouble['loc'][0]}: {trouble['msg']}" for trouble in error.errors())
+            troubles = "; ".join(
+                f"{trouble['loc'][0]}: {trouble['msg'].removeprefix('Value error, ')}" for trouble in error.errors()
+            )
             raise InputRefused(
                 f"a setting cannot be used: {troubles}",
                 hint="correct the environment variable; see docs/reference/settings.md",
