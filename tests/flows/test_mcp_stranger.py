@@ -33,6 +33,12 @@ def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
         ("errors", {"instanceId": "i-0dead0000000000ff"}, 404, INSTANCE),
         ("validate", {}, 400, "arguments: give instanceId or executionId"),
         ("verify_report", {"instanceId": INSTANCE, "claims": ["F-001"]}, 400, "claims.0: it should be an object"),
+        (
+            "verify_report",
+            {"instanceId": INSTANCE, "claims": [{"logKey": KEY, "line": 3, "quote": "line 2"}]},
+            400,
+            "search for the line and cite its S- id",
+        ),
         ("correlate", {"instanceId": INSTANCE, "pivotEvent": "F-999"}, 400, "without pivotEvent"),
         ("correlate", {"instanceId": INSTANCE, "components": ["kernal"]}, 400, "kernel"),
         ("read", {"logKey": LOG}, 400, "list_bundle_files"),

@@ -307,6 +307,33 @@ def test_an_s_id_of_several_searches_wants_its_search_id(library: Library) -> No
     assert summarize(library, request).findings[0].pattern == "quiet"
 
 
+def test_a_report_that_rests_on_several_searches_can_hold(library: Library, tmp_path: Path) -> None:
+    quiet = search(library, SearchRequest(instance_id=INSTANCE, query="quiet"))
+    odd = search(library, SearchRequest(instance_id=INSTANCE, query="ODD 1$"))
+    claims = [
+        Claim(finding_id="S-001", quote="ip kubelet[1]: quiet", search_id=quiet.search_id),
+        Claim(finding_id="S-001", quote="ODD 1", search_id=odd.search_id),
+        Claim(finding_id="F-001", quote="DEAD"),
+    ]
+    answer = verify_report(library, VerifyReportRequest(instance_id=INSTANCE, claims=claims))
+    assert (answer.all_hold, [each.file for each in answer.claims]) == (True, [LOG, "var_log/1.log", LOG])
+    assert answer.coverage_report.files_scanned == 2
+    crossed = [claims[0].model_copy(update={"search_id": odd.search_id}), claims[1]]
+    verdicts = verify_report(library, VerifyReportRequest(instance_id=INSTANCE, claims=crossed)).claims
+    assert [each.verdict for each in verdicts] == [ClaimVerdict.QUOTE_NOT_FOUND, ClaimVerdict.HOLDS]
+    default = VerifyReportRequest(
+        instance_id=INSTANCE,
+        search_id=odd.search_id,
+        claims=[claims[0], claims[1].model_copy(update={"search_id": None})],
+    )
+    assert verify_report(library, default).all_hold
+    shelve(library, tmp_path / "later", {**FILES, LOG: LINES})
+    newer = search(library, SearchRequest(instance_id=INSTANCE, query="quiet"))
+    mixed = [claims[1], claims[0].model_copy(update={"search_id": newer.search_id})]
+    with pytest.raises(InputRefused, match="was made on index"):
+        verify_report(library, VerifyReportRequest(instance_id=INSTANCE, claims=mixed))
+
+
 def test_each_claim_gets_its_own_verdict(library: Library) -> None:
     tamper(library, "containerd/containerd-log.txt", b"nothing left\n")
     rows = errors(library, ErrorsRequest(instance_id=INSTANCE)).findings

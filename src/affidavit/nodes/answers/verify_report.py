@@ -1,9 +1,9 @@
 """`verify_report`: does what a report says re-read from the stored bytes?"""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, cast
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from affidavit.nodes.answers.summarize import SearchId
 from affidavit.nodes.answers.wire import Answer, CoverageReport, FoundIndex, InstanceId, PinnedIndex, Request, Wire
@@ -11,8 +11,22 @@ from affidavit.nodes.answers.wire import Answer, CoverageReport, FoundIndex, Ins
 
 class Claim(Wire):
     text: str | None = Field(default=None, max_length=10_000, description="What the report says. It is not judged.")
-    finding_id: str = Field(max_length=40, description="The finding the report cites, F-001 or S-001.")
+    finding_id: str = Field(
+        max_length=40,
+        description="The finding the report cites, F-001 or S-001. For a line that was only read: search for it, and "
+        "cite the S- id of that answer.",
+    )
     quote: str = Field(max_length=20_000, description="The words of the log that the report quotes, verbatim.")
+    search_id: SearchId = Field(
+        default=None, description="The search that an S- id belongs to, if not the one of the whole request."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _cites_a_finding(cls, given: object) -> object:
+        if isinstance(given, dict) and "logKey" in given and "finding_id" not in given:
+            raise ValueError("a claim cites a finding_id, not a logKey: search for the line and cite its S- id")
+        return cast("object", given)  # of whatever keys
 
 
 class VerifyReportRequest(Request):

@@ -25,18 +25,34 @@ SHORTEST_QUOTE = 4
 
 
 def verify_report(library: Library, request: VerifyReportRequest) -> VerifyReportAnswer:
-    ids = [claim.finding_id for claim in request.claims]
-    known = citable(library, request.instance_id, ids, index_id=request.index_id, search_id=request.search_id)
-    judged = [_judged(claim, known, library) for claim in request.claims]
+    known = _citable(library, request)
+    cited = [known[_search_of(claim, request)] for claim in request.claims]
+    judged = [_judged(claim, known, library) for claim, known in zip(request.claims, cited, strict=True)]
     held = sum(each.verdict is ClaimVerdict.HOLDS for each in judged)
     return VerifyReportAnswer(
-        index_id=known.shelf.index.index_id,
+        index_id=cited[0].shelf.index.index_id,
         all_hold=held == len(judged),
         claims=judged,
         held=held,
         refuted=len(judged) - held,
-        coverage_report=CoverageReport.of(_coverage(known, judged)),
+        coverage_report=CoverageReport.of(_coverage(cited, judged)),
     )
+
+
+def _citable(library: Library, request: VerifyReportRequest) -> dict[str | None, Citable]:
+    """By search. All of one index: the pinned one, or that of the first search, or the newest."""
+    known: dict[str | None, Citable] = {}
+    index_id = request.index_id
+    searches = dict.fromkeys(_search_of(claim, request) for claim in request.claims)
+    for search_id in sorted(searches, key=lambda each: each is None):
+        ids = [claim.finding_id for claim in request.claims if _search_of(claim, request) == search_id]
+        known[search_id] = citable(library, request.instance_id, ids, index_id=index_id, search_id=search_id)
+        index_id = known[search_id].shelf.index.index_id
+    return known
+
+
+def _search_of(claim: Claim, request: VerifyReportRequest) -> str | None:
+    return claim.search_id or request.search_id
 
 
 def _judged(claim: Claim, known: Citable, library: Library) -> JudgedClaim:
@@ -113,7 +129,10 @@ def _refuted(claim: Claim, verdict: ClaimVerdict, reason: str) -> JudgedClaim:
     return JudgedClaim(finding_id=claim.finding_id, verdict=verdict, reason=reason, file=None, line=None, sha256=None)
 
 
-def _coverage(known: Citable, judged: Sequence[JudgedClaim]) -> Coverage:
-    cited = [known.findings[each.finding_id].evidence for each in judged if each.finding_id in known.findings]
-    changed = {each.finding_id for each in judged if each.verdict is ClaimVerdict.EVIDENCE_CHANGED}
-    return coverage_of(cited, [known.findings[each].evidence for each in changed])
+def _coverage(cited: Sequence[Citable], judged: Sequence[JudgedClaim]) -> Coverage:
+    found = [
+        (known.findings[each.finding_id].evidence, each.verdict is ClaimVerdict.EVIDENCE_CHANGED)
+        for known, each in zip(cited, judged, strict=True)
+        if each.finding_id in known.findings
+    ]
+    return coverage_of([evidence for evidence, _ in found], [evidence for evidence, changed in found if changed])
