@@ -12,6 +12,7 @@ from affidavit.evaluation.tools import ANALYZE
 
 _TROUBLES = 5
 _DIFF_LINES = 12
+_WITH_LAYOUTS = 110
 _COLUMNS = ("finding_precision", "finding_recall", "severity_accuracy", "citation_accuracy")
 
 
@@ -33,7 +34,7 @@ def print_evaluation(
 
 def _print_nodes(console: Console, nodes: NodesResult, before: NodesResult | None, *, is_quiet: bool) -> None:
     if not is_quiet:
-        console.print(_scenarios(nodes))
+        _print_scenarios(console, nodes)
         console.print(_numbers(nodes, before))
         console.print(_tools(nodes))
     for scenario in nodes.scenarios:
@@ -51,19 +52,27 @@ def _print_nodes(console: Console, nodes: NodesResult, before: NodesResult | Non
             console.print(text(f"    {mutation.kind} {mutation.id}", "red"))
 
 
-def _scenarios(nodes: NodesResult) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in ("scenario", "layout"):
-        table.add_column(name, no_wrap=True)
+def _print_scenarios(console: Console, nodes: NodesResult) -> None:
+    is_narrow = console.width < _WITH_LAYOUTS
+    console.print(_scenarios(nodes, is_narrow=is_narrow))
+    if is_narrow:
+        console.print(text(f"Layouts are shown where {_WITH_LAYOUTS} columns are, and in --format json.", "dim"))
+
+
+def _scenarios(nodes: NodesResult, *, is_narrow: bool) -> Table:
+    table = Table(box=None, pad_edge=False, collapse_padding=is_narrow)
+    table.add_column("scenario", overflow="fold")
+    if not is_narrow:
+        table.add_column("layout", no_wrap=True)
     for name in ("problems", "findings", "precision", "recall", "severity", "citations", "ms"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
     for scenario in nodes.scenarios:
         numbers = scenario.metrics.get(ANALYZE, {})
         cells = [_shown(numbers.get(name)) for name in _COLUMNS]
         style = "bold red" if scenario.troubles else ""
         table.add_row(
             text(scenario.id, style),
-            text(scenario.layout),
+            *([] if is_narrow else [text(scenario.layout)]),
             str(scenario.problems),
             str(scenario.findings),
             *cells,

@@ -16,17 +16,32 @@ STYLES = {
 }
 
 
+# Of a table in a file or pipe no column is cut; lines of text take what they need.
+_WIDE = 240
+_NARROWEST = 20
+
+
 def make_console(*, no_color: bool, to_errors: bool = False) -> Console:
     stream = sys.stderr if to_errors else sys.stdout
     # Wrapping is for screens; a file or pipe gets whole lines.
     return Console(
         file=stream,
+        width=None if stream.isatty() else _WIDE,
         no_color=no_color,
         highlight=False,
         markup=False,
         emoji=False,
         soft_wrap=not stream.isatty(),
     )
+
+
+def print_hanging(console: Console, first: str, content: Text, *, rest: str = "") -> None:
+    """What does not fit goes on in the column where it began: under `rest`, or else under spaces."""
+    rest = rest or " " * len(first)
+    width = max(console.width - len(first), _NARROWEST)
+    lines = [content] if console.soft_wrap else content.wrap(console, width)
+    for number, line in enumerate(lines):
+        console.print(Text.assemble(rest if number else first, line))
 
 
 def harmless(text: str) -> str:

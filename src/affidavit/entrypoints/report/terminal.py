@@ -20,13 +20,14 @@ from affidavit.entrypoints.report.content import (
     when,
 )
 from affidavit.entrypoints.report.losses import loss_line
-from affidavit.entrypoints.report.screen import STYLES, harmless, text
+from affidavit.entrypoints.report.screen import STYLES, harmless, print_hanging, text
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 from affidavit.index.view import View
 from affidavit.knowledge import Knowledge
 
 _QUOTED = 300
+_INDENT, _QUOTE = "  ", "  │ "
 _OTHER_PLACES = 6
 
 
@@ -61,22 +62,18 @@ def _print_head(console: Console, view: View, manifest: Manifest) -> None:
 
 def _print_trouble(console: Console, trouble: Trouble, *, is_quiet: bool) -> None:
     lead = trouble.lead
-    console.print(
-        text(f"{lead.finding_id}  "),
-        text(lead.pattern, "bold"),
-        text(f"  {lead.count}×  {when(lead)}"),
-        sep="",
-    )
-    console.print(text(f"  {place(lead)}", "cyan"))
-    console.print(text("  │ ", "dim"), text(_quote(lead)), sep="")
+    named = Text.assemble(text(lead.pattern, "bold"), text(f"  {lead.count}×  {when(lead)}"))
+    print_hanging(console, f"{lead.finding_id}  ", named)
+    print_hanging(console, _INDENT, text(place(lead), "cyan"))
+    print_hanging(console, _QUOTE, text(_quote(lead)), rest=_QUOTE)
     if is_quiet:
         return
-    console.print(text(f"  {trouble.rule.means}"))
+    print_hanging(console, _INDENT, text(trouble.rule.means))
     for note in notes(lead):
-        console.print(text(f"  {note}", "italic"))
-    console.print(text(f"  Next: {trouble.rule.first_steps[0]}", "green"))
+        print_hanging(console, _INDENT, text(note, "italic"))
+    print_hanging(console, _INDENT, text(f"Next: {trouble.rule.first_steps[0]}", "green"))
     for other in trouble.others[:_OTHER_PLACES]:
-        console.print(text(f"  also {place(other)}  {other.count}×  ({other.finding_id})", "dim"))
+        print_hanging(console, _INDENT, text(f"also {place(other)}  {other.count}×  ({other.finding_id})", "dim"))
     if len(trouble.others) > _OTHER_PLACES:
         console.print(text(f"  also in {len(trouble.others) - _OTHER_PLACES} more files", "dim"))
     console.print()
@@ -86,7 +83,7 @@ def _print_unseen(console: Console, view: View) -> None:
     index = view.index
     console.print(text("Looked at", "bold"))
     for line in coverage_lines(index.coverage):
-        console.print(text(f"  {line}"))
+        print_hanging(console, _INDENT, text(line))
     _print_list(console, "Gaps", gap_lines(index))
     _print_list(console, "Suppressed", suppressed_lines(index.suppressed))
     _print_list(console, "Not shown", left_out_lines(view))
@@ -96,7 +93,7 @@ def _print_list(console: Console, title: str, lines: list[str]) -> None:
     if lines:
         console.print(text(title, "bold"))
     for line in lines:
-        console.print(text(f"  {line}"))
+        print_hanging(console, _INDENT, text(line))
 
 
 def _quote(finding: Finding) -> str:
