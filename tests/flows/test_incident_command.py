@@ -117,6 +117,12 @@ def test_an_empty_list_is_not_called_healthy(tmp_path: Path) -> None:
     assert "not proof of health" in run(tmp_path, "incident", "list").stdout
 
 
+@pytest.mark.parametrize("arguments", [("incident", "list"), ("incident", "show", "nosuch"), ("verify", "nosuch")])
+def test_a_command_that_only_reads_leaves_nothing_behind(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    run(tmp_path / "data", *arguments)
+    assert not (tmp_path / "data").exists()
+
+
 DUPLICATE = """
 import json, sys
 from datetime import timedelta

@@ -52,6 +52,16 @@ def test_reading_makes_no_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "objects").exists()
 
 
+def test_reading_a_table_makes_no_file_and_the_first_write_is_read_at_once(tmp_path: Path) -> None:
+    table = SqliteTable(tmp_path / "data" / "state", "t", SystemClock())
+    assert table.get(Key(pk="a", sk="b")) is None
+    assert list(table.query("a")) == list(table.due_before("x", 1.0)) == []
+    assert not (tmp_path / "data").exists()
+    table.write(Put(item={"pk": "a", "sk": "b"}))
+    assert table.get(Key(pk="a", sk="b")) is not None
+    assert SqliteTable(tmp_path / "elsewhere", "t", SystemClock()).get(Key(pk="a", sk="b")) is None
+
+
 def test_tables_of_two_files_cannot_be_written_together(tmp_path: Path) -> None:
     one, two = (SqliteTable(tmp_path / name, "t", SystemClock()) for name in ("one", "two"))
     with pytest.raises(InvariantBroken):

@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS items (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS items_due ON items (name, due, due_at, pk, sk) WHERE due IS NOT NULL AND due_at IS NOT NULL;
 """
+NOWHERE = Path(":memory:")
 _opened = threading.local()
 
 
@@ -107,8 +108,9 @@ class SqliteTable:
 
     @contextmanager
     def _reading(self) -> Generator[sqlite3.Connection]:
+        """Nothing is made before the first write: a file that is not there yet reads as an empty one."""
         with _translated(self._path):
-            yield _connection(self._path)
+            yield _connection(self._path if _is_there(self._path) else NOWHERE)
 
     @contextmanager
     def _writing(self) -> Generator[sqlite3.Connection]:
@@ -186,7 +188,20 @@ def _connection(path: Path) -> sqlite3.Connection:
     return known[place]
 
 
+def _is_there(path: Path) -> bool:
+    """A path that cannot even be looked at is an outage, not an empty table."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def _open(path: Path) -> sqlite3.Connection:
+    if path == NOWHERE:
+        nothing = sqlite3.connect(":memory:", isolation_level=None)
+        nothing.executescript(SCHEMA)
+        return nothing
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     _use_wal(connection)
