@@ -40,7 +40,7 @@ class StoredBundle:
     def instance_id(self) -> str:
         """From the collector's own note, else from the bundle's name."""
         if (noted := next(_noted_ids(self.locations), None)) is not None:
-            return noted[1]
+            return noted
         found = _INSTANCE.search(self.name)
         return found[0] if found is not None else UNKNOWN_INSTANCE
 
@@ -120,10 +120,13 @@ def _manifest_file(bundle: StoredBundle, file: UnpackedFile) -> ManifestFile:
 
 
 def _refuse_several(bundle: StoredBundle) -> None:
-    """A bundle may hold archives, but not those of two nodes, nor two collections of one."""
+    """A bundle may hold archives, but not those of two nodes, nor two collections of one.
+
+    Names are held against names and notes against notes: a folder may be called after whatever its owner likes.
+    """
     tops = {file.stored_as.split("/", 1)[0] for file in bundle.files if "/" in file.stored_as}
     named = {top: found[0] for top in sorted(tops) if (found := _INSTANCE.search(top)) is not None}
-    nodes = {*(named | dict(_noted_ids(bundle.locations))).values()}
+    nodes = max({*named.values()}, {*_noted_ids(bundle.locations)}, key=len)
     archives = [top for top in named if top.endswith(TAR_NAMES)]
     if len(nodes) > 1 or len(archives) > 1:
         listed = sorted(nodes) if len(nodes) > 1 else archives
@@ -135,13 +138,13 @@ def _refuse_several(bundle: StoredBundle) -> None:
         )
 
 
-def _noted_ids(locations: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
-    """What collectors noted, each with the folder or archive that it is about; "" for the bundle itself."""
+def _noted_ids(locations: Mapping[str, Path]) -> Iterator[str]:
+    """Whom collectors say a bundle is of."""
     for path, location in locations.items():
         if path.endswith(_NOTE):
             text = head_of(location, 4096).decode("utf-8", "replace")
             if (found := _INSTANCE.search(text)) is not None:
-                yield path.removesuffix(_NOTE).split("/", 1)[0], found[0]
+                yield found[0]
 
 
 def _nothing_to_analyze(name: str, unpacked: Unpacked) -> InputRefused:

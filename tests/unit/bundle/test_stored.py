@@ -123,6 +123,11 @@ def test_a_bundle_inside_a_bundle_is_one_of_the_same_node(tmp_path: Path) -> Non
     assert stored(tmp_path, note, nested(f"eks_{A}_1.tar.gz"), nested("bottlerocket-logs.tar.gz")).instance_id == A
 
 
+def test_a_folder_that_is_called_after_another_node_is_taken(tmp_path: Path) -> None:
+    note = member("system/instance-id.txt", A.encode())
+    assert stored(tmp_path, note, nested(f"copied-from-{B}")).instance_id == A
+
+
 def nested(name: str) -> bytes:
     """An archive with a log in it, or a folder."""
     return (
