@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,8 +41,16 @@ def run_demo(options: DemoOptions) -> Exit:
     _tell_node(story, options.out)
     story.step("Done")
     story.say(f"Everything that was started is stopped. It took {time.monotonic() - started:.0f} seconds.")
-    story.say(f"The node's report is {options.out / 'results' / 'report.html'}. Yours: affidavit analyze BUNDLE")
+    story.say(f"The node's report is {options.out / 'results' / 'report.html'}. Yours: {command_name()} analyze BUNDLE")
     return Exit.DONE
+
+
+def command_name() -> str:
+    """What a person can type here: a virtual environment is rarely on the path of whoever ran `make demo`."""
+    if shutil.which("affidavit") is not None:
+        return "affidavit"
+    command = Path(sys.executable).with_name("affidavit")
+    return os.path.relpath(command) if command.exists() else f"{sys.executable} -m affidavit"
 
 
 # --- a Lambda function that fails ------------------------------------------------------------------------------------
