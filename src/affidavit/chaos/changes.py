@@ -17,7 +17,7 @@ class _Change(BaseModel):
 
 
 class InlinePolicyChange(_Change):
-    """Takes statements out of an inline policy; without any left the policy goes."""
+    """Takes statements, or parts of them, out of an inline policy; without any left the policy goes."""
 
     kind: Literal["inline_policy"] = "inline_policy"
     role: str

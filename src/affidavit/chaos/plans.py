@@ -45,10 +45,19 @@ class _Granting(BaseModel):
 
     Effect: str
     Action: str | list[str] = Field(default_factory=list[str])
+    NotAction: str | list[str] | None = None
 
     def grants(self, services: tuple[str, ...]) -> bool:
-        actions = [self.Action] if isinstance(self.Action, str) else self.Action
-        return self.Effect == "Allow" and any(_service(action) in (*services, "*") for action in actions)
+        if self.Effect != "Allow":
+            return False
+        if self.NotAction is not None:
+            return bool(self.unlisted(services))
+        return any(_service(action) in (*services, "*") for action in _listed(self.Action))
+
+    def unlisted(self, services: tuple[str, ...]) -> list[str]:
+        """Everything but a list is granted: the services that are not wholly on it."""
+        listed = {action.lower() for action in _listed(self.NotAction or [])}
+        return [service for service in services if not listed & {"*", f"{service}:*"}]
 
 
 class _Policy(BaseModel):
@@ -62,7 +71,8 @@ class _Policy(BaseModel):
 
 
 def plan_revoke(target: FaultTarget, function: str, what: RevokeTarget) -> list[Change]:
-    """Takes away every statement of the role that grants an action of the services."""
+    """Takes away every statement of the role that grants an action of the services; of one that grants all but a list
+    only the services."""
     role = _function(target, function).role_name
     inline = [
         change
@@ -102,11 +112,22 @@ def _function(target: FaultTarget, name: str) -> _Function:
 
 def _cut(role: str, name: str, document: Item, services: tuple[str, ...]) -> InlinePolicyChange | None:
     policy = _Policy.model_validate(document)
-    kept = [statement for statement in policy.statements if not _Granting.model_validate(statement).grants(services)]
-    if len(kept) == len(policy.statements):
+    cut = [_without(statement, services) for statement in policy.statements]
+    kept = [statement for statement in cut if statement is not None]
+    if kept == policy.statements:
         return None
     after = {**document, "Statement": kept} if kept else None
     return InlinePolicyChange.model_validate({"role": role, "policy": name, "before": document, "after": after})
+
+
+def _without(statement: Statement, services: tuple[str, ...]) -> Statement | None:
+    granting = _Granting.model_validate(statement)
+    if not granting.grants(services):
+        return statement
+    if granting.NotAction is None:
+        return None
+    more = [f"{service}:*" for service in granting.unlisted(services)]
+    return {**statement, "NotAction": [*_listed(granting.NotAction), *more]}
 
 
 def _is_granting(document: Item, services: tuple[str, ...]) -> bool:
@@ -132,6 +153,10 @@ def _nacl(target: FaultTarget, vpc: _Vpc) -> list[Change]:
             )
         changes.append(AclEntryChange(acl=acl.NetworkAclId, vpc=vpc.VpcId, number=number))
     return _some(changes, f"{vpc.VpcId} shows no network ACL")
+
+
+def _listed(patterns: str | list[str]) -> list[str]:
+    return [patterns] if isinstance(patterns, str) else patterns
 
 
 def _service(action: str) -> str:

@@ -102,6 +102,41 @@ def test_denies_and_other_statements_of_a_shared_policy_stay() -> None:
     assert change.after == policy(allow("sqs:SendMessage"), deny)
 
 
+def all_but(*actions: str) -> dict[str, Any]:
+    return {"Effect": "Allow", "NotAction": list(actions), "Resource": "*"}
+
+
+@pytest.mark.parametrize("spared", [(), ("iam:*",), ("s3:Delete*", "iam:*")])
+def test_a_grant_of_all_but_a_list_loses_the_service_and_nothing_else(spared: tuple[str, ...]) -> None:
+    before = policy(all_but(*spared))
+    account: Any = Account(inline={"p": before})
+    assert plan_revoke(account, "f", RevokeTarget.S3) == [
+        InlinePolicyChange(role="r", policy="p", before=before, after=policy(all_but(*spared, "s3:*")))
+    ]
+
+
+def test_a_list_that_is_one_text_is_a_list_too_and_what_is_on_it_is_not_added_again() -> None:
+    one = {"Effect": "Allow", "NotAction": "S3:*", "Resource": "*"}
+    account: Any = Account(inline={"p": policy(one)})
+    (change,) = plan_revoke(account, "f", RevokeTarget.BOTH)
+    assert isinstance(change, InlinePolicyChange)
+    assert change.after == policy({**one, "NotAction": ["S3:*", "cloudwatch:*"]})
+
+
+@pytest.mark.parametrize(
+    "statement", [all_but("s3:*"), all_but("*"), {"Effect": "Deny", "NotAction": ["sqs:*"], "Resource": "*"}]
+)
+def test_all_but_a_list_that_has_the_service_and_a_deny_grant_nothing(statement: dict[str, Any]) -> None:
+    account: Any = Account(inline={"p": policy(statement)})
+    with pytest.raises(InputRefused, match="grants nothing on s3"):
+        plan_revoke(account, "f", RevokeTarget.S3)
+
+
+def test_an_attached_policy_that_grants_all_but_a_list_is_detached() -> None:
+    account: Any = Account(attached={"arn:power": policy(all_but("iam:*"))})
+    assert plan_revoke(account, "f", RevokeTarget.S3) == [AttachmentChange(role="r", arn="arn:power")]
+
+
 def test_both_takes_inline_and_attached_grants_of_both_services() -> None:
     single = {"Version": "2012-10-17", "Statement": allow("cloudwatch:PutMetricData")}
     account: Any = Account(inline={"p": policy(allow("s3:GetObject"))}, attached={"arn:m": single})
