@@ -1,4 +1,4 @@
-"""The demo ends with a command that can be typed as it stands."""
+"""The demo begins only when it can end, and ends with a command that can be typed as it stands."""
 
 import os
 import subprocess
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from affidavit.entrypoints.cli.demo import command_name
+from affidavit.entrypoints.cli.demo import DemoOptions, command_name, run_demo
+from affidavit.errors import InputRefused
 
 
 def test_outside_an_activated_environment_the_command_is_named_with_its_path(
@@ -25,3 +26,13 @@ def test_on_the_path_its_name_is_enough(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "affidavit").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert command_name() == "affidavit"
+
+
+@pytest.mark.parametrize(("provider", "model"), [("foo", ""), ("bedrock", "")])
+def test_a_chat_model_that_cannot_be_asked_is_refused_before_anything_starts(
+    provider: str, model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InputRefused):
+        run_demo(DemoOptions(provider=provider, model=model, out=tmp_path))
+    told = capsys.readouterr()
+    assert told.out + told.err == ""

@@ -35,8 +35,10 @@ class DemoOptions:
 
 
 def run_demo(options: DemoOptions) -> Exit:
+    """Raises InputRefused before anything is started."""
     started, story = time.monotonic(), Story()
-    with _sandbox(options, story) as environment:
+    chat, bedrock = _chat(options)
+    with _sandbox(chat, bedrock, story) as environment:
         _tell_incident(story, environment)
     _tell_node(story, options.out)
     story.step("Done")
@@ -57,7 +59,7 @@ def command_name() -> str:
 
 
 @contextmanager
-def _sandbox(options: DemoOptions, story: Story) -> Generator[Mapping[str, str]]:
+def _sandbox(chat: dict[str, str], bedrock: "BedrockSimulator | None", story: Story) -> Generator[Mapping[str, str]]:
     """The variables of a sandbox that ends with us, whatever happens."""
     from affidavit.sandbox.incident_path import IncidentPath
     from affidavit.sandbox.laptop import Sandbox
@@ -66,7 +68,6 @@ def _sandbox(options: DemoOptions, story: Story) -> Generator[Mapping[str, str]]
     story.step("A laptop AWS starts")
     story.say("An emulator with IAM enforced, a Lambda function in a VPC, alarms, an MCP server and a supervisor.")
     story.say("All of it listens on 127.0.0.1 alone; its keys open nothing elsewhere.")
-    chat, bedrock = _chat(options)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="affidavit-demo-")))
         sandbox = stack.enter_context(Sandbox(folder / "sandbox", bedrock=bedrock))
