@@ -430,11 +430,26 @@ def test_correlate_places_findings_in_time(library: Library) -> None:
 def test_triage_is_bounded_and_says_what_is_damaged(library: Library) -> None:
     tamper(library, "var_log/7.log", b"")
     answer = quick_triage(library, QuickTriageRequest(instance_id=INSTANCE))
-    assert len(answer.top_findings) == 10
     assert answer.truncated
     assert (answer.bundle.complete, answer.bundle.corrupted_total) == (False, 1)
     assert "not whole" in answer.confidence.gaps[0]
     assert any("validate" in step for step in answer.next_steps)
+
+
+def test_triage_shows_each_rule_once_with_the_other_files_that_show_it(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = QuickTriageRequest(instance_id=INSTANCE)
+    answer = quick_triage(library, asked)
+    dead, kaput, odd = answer.top_findings
+    assert [dead.pattern, kaput.pattern, odd.pattern] == ["It is dead", "It is kaput", "It is odd"]
+    assert (dead.also_in, [place.source_file for place in kaput.also_in]) == ([], ["containerd/containerd-log.txt"])
+    assert (len(odd.also_in), odd.also_in_total) == (5, 29)
+    ids = {dead.finding_id, *(each.finding_id for row in (kaput, odd) for each in (row, *row.also_in))}
+    assert answer.truncated and answer.truncation_info is not None
+    assert (answer.truncation_info.original_count, answer.truncation_info.returned_count) == (33, len(ids)) == (33, 9)
+    monkeypatch.setattr("affidavit.nodes.questions.quick_triage.TOP_FINDINGS", 2)
+    assert quick_triage(library, asked).top_findings == [dead, kaput]
 
 
 def test_triage_counts_every_damaged_file_however_few_are_listed(

@@ -61,7 +61,12 @@ def potential_chains(
         if (potential := _in_cluster(chain, cluster, events, findings)) is not None
     ]
     levels = list(Level)
-    return sorted(found, key=lambda entry: (levels.index(entry.confidence), entry.cluster_id, -len(entry.chain)))
+    ordered = sorted(found, key=lambda entry: (levels.index(entry.confidence), entry.cluster_id, -len(entry.chain)))
+    # Chains that differ only in a step nobody saw are one: the first is the likeliest.
+    likeliest: dict[tuple[object, ...], PotentialChain] = {}
+    for entry in ordered:
+        likeliest.setdefault((entry.chain, entry.cluster_id, entry.finding_ids), entry)
+    return list(likeliest.values())
 
 
 def _in_cluster(

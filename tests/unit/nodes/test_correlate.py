@@ -81,6 +81,17 @@ def test_a_chain_is_as_sure_as_it_is_whole_and_in_order(order: tuple[int, ...], 
     assert set(found.finding_ids) == {f"F-{n:03d}" for n in range(1, steps + 1)}
 
 
+def test_chains_that_differ_in_a_step_nobody_saw_are_told_once() -> None:
+    """Addresses run out before the CNI is not ready, or after an interface could not be attached: neither was seen."""
+    seen = [at(0, "network.ip-exhaustion"), at(5, "workload.sandbox"), at(8, "node.ready"), at(9, "kernel.hang")]
+    chains = correlate(index_of(seen)).potential_root_cause_chains
+    told = [(chain.chain, chain.finding_ids) for chain in chains]
+    assert told.count((("IP exhaustion", "pod scheduling failure"), ("F-001", "F-002"))) == 1
+    assert len(told) == len(set(told)) > 1
+    levels = [list(Level).index(chain.confidence) for chain in chains]
+    assert levels == sorted(levels)
+
+
 def test_steps_in_different_clusters_are_no_chain() -> None:
     findings = [at(0, CHAIN[0]), at(1000, CHAIN[1]), at(2000, CHAIN[2])]
     assert correlate(index_of(findings)).potential_root_cause_chains == ()

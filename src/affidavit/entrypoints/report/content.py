@@ -10,6 +10,7 @@ from affidavit.checks.check import Check
 from affidavit.entrypoints.report.losses import is_cut_off
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Finding, State, Suppressed
+from affidavit.evidence.folding import by_rule
 from affidavit.evidence.severity import Severity
 from affidavit.index.record import FindingsIndex, Summary
 from affidavit.index.view import View
@@ -36,11 +37,7 @@ class Trouble:
 
 
 def troubles(findings: Iterable[Finding], knowledge: Knowledge) -> list[Trouble]:
-    """In the order of the findings, so the worst and earliest rule leads."""
-    by_rule: dict[str, list[Finding]] = {}
-    for finding in findings:
-        by_rule.setdefault(finding.rule, []).append(finding)
-    return [Trouble(rule=knowledge.rule(rule), findings=tuple(found)) for rule, found in by_rule.items()]
+    return [Trouble(rule=knowledge.rule(found[0].rule), findings=found) for found in by_rule(findings)]
 
 
 def counts_line(summary: Summary) -> str:

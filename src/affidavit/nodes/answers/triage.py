@@ -31,6 +31,14 @@ class BundleState(Wire):
     corrupted_total: int = Field(description="Files that are not what was collected.")
 
 
+class FurtherPlace(Wire):
+    """Another file that shows the same, often a copy of the same log."""
+
+    finding_id: FindingId
+    source_file: str = Field(description="Path in the bundle.")
+    count: int = Field(description="Exact number of occurrences there.")
+
+
 class TriagedFinding(Wire):
     finding_id: FindingId
     severity: Severity = Field(description="How bad it is.")
@@ -39,6 +47,8 @@ class TriagedFinding(Wire):
     component: str = Field(description="Who wrote the line.")
     count: int = Field(description="Exact number of occurrences.")
     evidence: EvidenceRecord = Field(description="The line that stands for all.")
+    also_in: list[FurtherPlace] = Field(description="Findings of the same rule in other files, at most five.")
+    also_in_total: int = Field(description="How many of them there are.")
 
 
 class QuickTriageAnswer(Answer):
@@ -48,7 +58,7 @@ class QuickTriageAnswer(Answer):
     index_id: FoundIndex
     bundle: BundleState = Field(description="Whether the bundle is whole.")
     summary: SeverityCounts = Field(description="All findings of the index, by severity.")
-    top_findings: list[TriagedFinding] = Field(description="The worst, at most ten.")
+    top_findings: list[TriagedFinding] = Field(description="The worst, at most ten, each rule once.")
     potential_root_cause_chains: list[ChainRecord] = Field(description="At most five, the likeliest first.")
     next_steps: list[str] = Field(description="Calls worth making next.")
     confidence: ConfidenceRecord = Field(description="How far this can be trusted.")
