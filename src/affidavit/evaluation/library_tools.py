@@ -90,7 +90,7 @@ def _cited(name: str, said: Mapping[str, Any], at: Asked) -> list[str]:
         return [str(one) for node in nodes for one in node["finding_ids"]]
     key = {"errors": "findings", "quick_triage": "top_findings", "summarize": "findings"}.get(name)
     rows: list[dict[str, Any]] = said.get(key, []) if key is not None else []
-    found = [str(row.get("finding_id", row.get("id"))) for row in rows]
+    found = [str(one.get("finding_id", one.get("id"))) for row in rows for one in (row, *row.get("also_in", ()))]
     return found or [str(one) for check in said.get("checks", ()) for one in check["finding_ids"]]
 
 
@@ -105,7 +105,8 @@ def _short(name: str, said: Mapping[str, Any]) -> Iterator[str]:
         yield str(word)
     if name != "errors":
         for row in (*said.get("findings", ()), *said.get("top_findings", ())):
-            yield f"{row.get('finding_id', row.get('id'))} {row['severity']} {row['pattern']} x{row['count']}"
+            also = "".join(f" {other['finding_id']}" for other in row.get("also_in", ()))
+            yield f"{row.get('finding_id', row.get('id'))}{also} {row['severity']} {row['pattern']} x{row['count']}"
     for row in said.get("checks", ()):
         yield f"{row['check']} {row['status']} {' '.join(row['finding_ids'])}".rstrip()
     for row in said.get("claims", ()):

@@ -5,7 +5,7 @@ short, one line each, so that a change reads as a diff.
 """
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -19,7 +19,7 @@ STORED = "regression"
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """`diff` is empty when only details changed that the short form leaves out."""
+    """`diff` is that of the short form; of the digests when only details changed that the short form leaves out."""
 
     scenario: str
     what: str
@@ -58,11 +58,11 @@ def _change(run: ScenarioRun, stored: Traversable) -> Change | None:
     file = stored.joinpath(f"{run.scenario.id}.txt")
     now = recorded(run)
     if not file.is_file():
-        return Change(scenario=run.scenario.id, what="never accepted", diff=())
+        return Change(scenario=run.scenario.id, what="never accepted", diff=())  # all of it would be new
     before = file.read_text("utf-8")
     if before == now:
         return None
-    return Change(scenario=run.scenario.id, what=_what(before, now), diff=tuple(_diff(before, now)))
+    return Change(scenario=run.scenario.id, what=_what(before, now), diff=_diff(before, now))
 
 
 def _what(before: str, now: str) -> str:
@@ -71,6 +71,7 @@ def _what(before: str, now: str) -> str:
     return f"{', '.join(changed) or 'the short form'} changed"
 
 
-def _diff(before: str, now: str) -> Iterator[str]:
+def _diff(before: str, now: str) -> tuple[str, ...]:
     compared = difflib.unified_diff(before.splitlines(), now.splitlines(), n=0, lineterm="")
-    return (line for line in compared if line[:1] in "+-" and not line.startswith(("+++", "---")) and "  " in line)
+    changed = [line for line in compared if line[:1] in "+-" and not line.startswith(("+++", "---"))]
+    return tuple(line for line in changed if line[1:].startswith(" ")) or tuple(changed)

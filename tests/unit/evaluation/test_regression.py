@@ -32,6 +32,15 @@ def test_a_finding_that_is_gone_is_shown_as_a_line_that_is_gone(tmp_path: Path) 
     assert changes([changed], tmp_path) == ()
 
 
+def test_a_detail_that_the_short_form_leaves_out_is_shown_by_its_digest(tmp_path: Path) -> None:
+    run = run_scenario(NODEADM, KNOWLEDGE)
+    accept([run], tmp_path)
+    first, *others = run.tools
+    (change,) = changes([replace(run, tools=(replace(first, digest="0" * 64), *others))], tmp_path)
+    assert change.what == f"tool {first.tool} changed"
+    assert change.diff == (f"-tool {first.tool} {first.digest}", f"+tool {first.tool} {'0' * 64}")
+
+
 def test_another_bundle_is_a_change_of_the_input(tmp_path: Path) -> None:
     accept([run_scenario(NODEADM, KNOWLEDGE)], tmp_path)
     other = run_scenario(NODEADM.model_copy(update={"seed": 7}), KNOWLEDGE)
