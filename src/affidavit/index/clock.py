@@ -7,19 +7,21 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from affidavit.bundle.reading import head_of, tail_of
-from affidavit.index.timestamps import DAY, SECOND, Clock, absolute_of, stamp_of
+from affidavit.index.timestamps import DAY, PREFIX, SECOND, Clock, stamp_of
 
 UNKNOWN = np.iinfo(np.int64).min
 Micros = NDArray[np.int64]
 
 _TAIL = 64 * 1024
 _DATED_LINES = 8
+_CSV_HEAD = 4096
 _HEAD = 256 * 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # A date before the first collector was written, or far off, says nothing about the collection or the boot.
@@ -30,6 +32,7 @@ _FIRST, _LAST = (
     (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1) for moment in (datetime.min, datetime.max)
 )
 _STALE = timedelta(days=31)
+_AHEAD = timedelta(hours=1)
 _NAME_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[_T](\d\d):?(\d\d)-?(?:UTC)?")
 _BOOT_LINE = re.compile(rb"^btime (\d{9,11})$", re.MULTILINE)
 _JOURNAL_BOOT = re.compile(rb"^ *0 [0-9a-f]{32} [A-Z][a-z]{2} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC", re.MULTILINE)
@@ -127,10 +130,10 @@ def read_clock(*, name: str, logs: Mapping[str, Path], modified: datetime | None
 def _collected(name: str, logs: Mapping[str, Path], modified: datetime | None) -> tuple[datetime | None, str]:
     """What the content shows comes first, so that a renamed bundle reads the same; old content yields to the name."""
     named = _named_time(name)
-    newest = max((stamp for path in logs.values() if (stamp := _newest_dated_line(path))), default=UNKNOWN)
-    dated = time_of(newest)
+    ends = [_end_of(path, may_be_reversed=file.endswith(".csv")) for file, path in logs.items()]
+    dated = time_of(max((stamp for end in ends for stamp in end.dated), default=UNKNOWN))
     if dated is not None and (named is None or abs(named - dated) <= _STALE):
-        return dated, "newest dated line"
+        return _no_earlier_than_any_line(dated, [stamp for end in ends for stamp in end.yearless])
     if named is not None:
         return named, "bundle name"
     if (changed := _plausible(modified)) is not None:
@@ -153,16 +156,38 @@ def _plausible(moment: datetime | None) -> datetime | None:
     return moment if moment is not None and _PLAUSIBLE[0] < moment < _PLAUSIBLE[1] else None
 
 
-def _newest_dated_line(path: Path) -> int | None:
-    """Lines come in about the order of time, so the last few that are dated are enough."""
-    stamps: list[int] = []
-    for line in reversed(tail_of(path, _TAIL).split(b"\n")):
-        stamp = absolute_of(line[:256])
-        if stamp is not None and _EARLIEST <= stamp <= _LATEST:
-            stamps.append(stamp)
-        if len(stamps) == _DATED_LINES:
+def _no_earlier_than_any_line(dated: datetime, yearless: list[int]) -> tuple[datetime, str]:
+    """A journal whose lines name no year may go on after the last line that does. Not for long: what is hours ahead is
+    rather of a year ago."""
+    times = _with_year(np.array(yearless, dtype=np.int64), dated)
+    believed = times[times <= micros_of(dated + _AHEAD)]
+    newest = time_of(int(believed.max(initial=UNKNOWN)))
+    return (newest, "newest line") if newest is not None and newest > dated else (dated, "newest dated line")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _End:
+    """Stamps of the newest lines of a file: with their year, and without."""
+
+    dated: list[int]
+    yearless: list[int]
+
+
+def _end_of(path: Path, *, may_be_reversed: bool) -> _End:
+    """Lines come in about the order of time, so a few are enough: the last, and of a Windows event log the first."""
+    end = _End(dated=[], yearless=[])
+    lines = reversed(tail_of(path, _TAIL).split(b"\n"))
+    if may_be_reversed:
+        lines = chain(head_of(path, _CSV_HEAD).split(b"\n")[:-1], lines)
+    for line in lines:
+        clock, stamp = stamp_of(line[:PREFIX])
+        if clock is Clock.ABSOLUTE and _EARLIEST <= stamp <= _LATEST:
+            end.dated.append(stamp)
+        elif clock is Clock.YEARLESS and len(end.yearless) < _DATED_LINES:
+            end.yearless.append(stamp)
+        if len(end.dated) == _DATED_LINES:
             break
-    return max(stamps, default=None)
+    return end
 
 
 def _booted(logs: Mapping[str, Path], collected_at: datetime | None) -> tuple[datetime | None, str]:

@@ -46,8 +46,8 @@ _FIELD = re.compile(rb"(?:\"(?:ts|time|timestamp|@timestamp)\": ?\"|\b(?:time|ts
 _EPOCH_FIELD = re.compile(rb"\"(?:ts|time|timestamp)\": ?(\d{10})(?:\.(\d{1,9}))?[,}]")
 # klog's JSON counts milliseconds.
 _EPOCH_MILLIS_FIELD = re.compile(rb"\"(?:ts|time|timestamp)\": ?(\d{13})(?:\.(\d{1,3}))?[,}]")
-# An event of Windows as one row of CSV, whose message is what a daemon wrote.
-_KLOG_MESSAGE = re.compile(rb"\A\"[^\n]*?,\"(?=[IWEF]\d{4} \d\d:)")
+# An event of Windows as one row of CSV, whose message, in the first column or a later one, is what a daemon wrote.
+_KLOG_MESSAGE = re.compile(rb"\A(?:\"[^\n]*?,)?\"(?=[IWEF]\d{4} \d\d:)")
 _WINDOWS = re.compile(rb"\"?(\d{1,2})/(\d{1,2})/(\d{4}) (\d{1,2}):(\d\d):(\d\d) ([AP]M)")
 
 
@@ -61,12 +61,6 @@ def stamp_of(line: Line) -> Stamp:
     if first.isupper():
         return _leading_letter(line)
     return _field(line)
-
-
-def absolute_of(line: bytes) -> int | None:
-    """Microseconds since 1970, when the line names its full date."""
-    clock, value = stamp_of(line)
-    return value if clock is Clock.ABSOLUTE else None
 
 
 def _leading_digit(line: Line) -> Stamp:

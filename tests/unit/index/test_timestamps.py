@@ -52,6 +52,7 @@ def time_on(line: bytes, clock: BundleClock | None = None) -> str | None:
             b'"0","EC2AMAZ-X","System.Byte[]","5012","(0)","0","Information","E0115 10:25:03.123456 5012 x.go:1] x"',
             "2026-01-15T10:25:03.123456Z",
         ),
+        (b'"E0115 10:25:03.123456    3478 x.go:1] ""x""","0","EKS"', "2026-01-15T10:25:03.123456Z"),
         (b'"0","EC2AMAZ-X","nothing dated","E1301 10:25:03.123456 x"', None),
         (b"[Thu Jan 15 10:25:03 2026] x", "2026-01-15T10:25:03Z"),
         (b"[   12.345678] x", "2026-01-10T08:00:12.345678Z"),
@@ -176,6 +177,24 @@ def test_collection_time_comes_from_content_then_name_then_files(
     clock = read_clock(name=name, logs=_logs(tmp_path, {"a.log": line + b"\n"}), modified=modified)
     assert (clock.collected_at.year if clock.collected_at else None, clock.collected_from) == (year, source)
     assert bool(clock.gaps) == (source in ("file modification times", "unknown"))
+
+
+@pytest.mark.parametrize(
+    ("files", "collected", "source"),
+    [
+        ({"journal.log": b"Jan 15 10:06:00 h x: y\n"}, (10, 6), "newest line"),
+        ({"journal.log": b"Jan 15 09:59:00 h x: y\n"}, (10, 0), "newest dated line"),
+        ({"of-last-year.log": b"Jan 15 20:00:00 h x: y\n"}, (10, 0), "newest dated line"),
+        ({"newest-first.csv": b'"E0115 10:07:00.000000 1 x.go:1] y"\n' + b'"x"\n' * 20000}, (10, 7), "newest line"),
+    ],
+)
+def test_a_bundle_was_collected_no_earlier_than_a_line_without_a_year_was_written(
+    tmp_path: Path, files: dict[str, bytes], collected: tuple[int, int], source: str
+) -> None:
+    logs = _logs(tmp_path, {"a.log": b"2026-01-15T10:00:00Z y\n", **files})
+    clock = read_clock(name="b.tar.gz", logs=logs, modified=None)
+    assert clock.collected_at == datetime(2026, 1, 15, *collected, tzinfo=UTC)
+    assert clock.collected_from == source
 
 
 def test_a_line_from_the_year_9999_does_not_date_the_bundle(tmp_path: Path) -> None:
