@@ -16,6 +16,8 @@ from affidavit.workloads.records import LogEvent, LogsResponse, NotRead, Window,
 MESSAGE_SHOWN = 4_000
 READ_LIMIT = 1_000
 NARROWEST = 1_000  # ms; a second that holds more lines than READ_LIMIT is reported as incomplete
+ONLY_NEWEST = "only the newest events are shown"
+"""Then nothing between the oldest event shown and now is missing."""
 
 LAST_HOUR = (timedelta(minutes=5), timedelta(minutes=20), timedelta(hours=1))
 LAST_DAY = (timedelta(hours=6), timedelta(hours=24))
@@ -64,6 +66,8 @@ class RecentLines:
     start: int
     end: int
     is_complete: bool
+    has_holes: bool = False
+    """Also between `start` and `end` something is missing."""
 
 
 def log_group(function: Item) -> str:
@@ -80,7 +84,7 @@ def recent_logs(inspector: WorkloadInspector, name: str, *, now: datetime) -> Lo
         events=[_event(line) for line in recent.lines],
         window=Window(start=iso(recent.start), end=iso(recent.end)),
         is_complete=recent.is_complete,
-        not_read=[] if recent.is_complete else [_older(group, recent)],
+        not_read=_not_read(group, recent),
     )
 
 
@@ -92,13 +96,13 @@ def recent_lines(inspector: WorkloadInspector, group: str, *, now: datetime, roo
         lines += piece.lines
         start, is_complete = piece.start, is_complete and piece.is_complete
         if len(lines) > room.events or _characters(lines) > room.characters:
-            return _newest(lines, room, end=end)
+            return _newest(lines, room, end=end, has_holes=not is_complete)
         if lines and end - start >= _milliseconds(LAST_HOUR[-1]):
             break
-    return RecentLines(lines=tuple(lines), start=start, end=end, is_complete=is_complete)
+    return RecentLines(lines=tuple(lines), start=start, end=end, is_complete=is_complete, has_holes=not is_complete)
 
 
-def _newest(lines: list[LogLine], room: Room, *, end: int) -> RecentLines:
+def _newest(lines: list[LogLine], room: Room, *, end: int, has_holes: bool) -> RecentLines:
     """As many as are shown. The window shrinks to what they cover, so that nothing inside it is missing."""
     shown: list[LogLine] = []
     used = 0
@@ -109,7 +113,7 @@ def _newest(lines: list[LogLine], room: Room, *, end: int) -> RecentLines:
         shown.append(line)
     left_out_at = lines[len(shown)].at if len(shown) < len(lines) else None
     start = shown[-1].at if shown[-1].at != left_out_at else shown[-1].at + 1
-    return RecentLines(lines=tuple(shown), start=start, end=end, is_complete=False)
+    return RecentLines(lines=tuple(shown), start=start, end=end, is_complete=False, has_holes=has_holes)
 
 
 def _slices(inspector: WorkloadInspector, group: str, end: int) -> Iterator[_Slice]:
@@ -139,8 +143,12 @@ def _event(line: LogLine) -> LogEvent:
     )
 
 
-def _older(group: str, recent: RecentLines) -> NotRead:
-    return NotRead(what=f"events of {group} before {iso(recent.start)}", why="only the newest events are shown")
+def _not_read(group: str, recent: RecentLines) -> list[NotRead]:
+    if recent.is_complete:
+        return []
+    older = NotRead(what=f"events of {group} before {iso(recent.start)}", why=ONLY_NEWEST)
+    holes = NotRead(what=f"some newer events of {group}", why=f"a second holds more than {READ_LIMIT} of them")
+    return [older, *([holes] if recent.has_holes else [])]
 
 
 def _characters(lines: list[LogLine]) -> int:

@@ -12,6 +12,7 @@ from affidavit.evaluation.workload_scenarios import WorkloadScenario, load_workl
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, ProducedBy
 from affidavit.incidents.ledger import Ledger
 from affidavit.verification.verify import verify
+from affidavit.workloads.logs import ONLY_NEWEST
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
 SCENARIOS = load_workload_scenarios()
@@ -207,13 +208,15 @@ BARE = "[ERROR] ClientError: An error occurred (AccessDenied) when calling the G
 ALLOWED: dict[str, Any] = {"role_name": "reader", "inline_policies": {"read": READS}, "attached_policies": []}
 
 
-def after_runs(*runs: tuple[str, ...], iam: dict[str, Any] = ALLOWED, **logs: Any) -> Diagnosis:
+def after_runs(
+    *runs: tuple[str, ...], iam: dict[str, Any] = ALLOWED, is_first_cut: bool = False, **logs: Any
+) -> Diagnosis:
     """Each run is the lines it wrote, oldest run first. Reserved concurrency is zero, so one fault there is always."""
     messages: list[str] = []
     for number, lines in enumerate(runs):
         name = f"00000000-0000-4000-8000-{number:012d}"
         messages += [f"START RequestId: {name}", *lines, f"END RequestId: {name}", f"REPORT RequestId: {name}\tD: 1 ms"]
-    events = [{"message": message} for message in reversed(messages)]
+    events = [{"message": message} for message in reversed(messages[2:] if is_first_cut else messages)]
     ledger = Ledger()
     ledger.record("get_recent_logs", {}, {"log_group": "g", "events": events, "is_complete": True, **logs})
     ledger.record("get_iam_state", {}, iam)
@@ -254,6 +257,25 @@ def test_a_denial_that_is_over_is_none_even_when_something_else_fails_now() -> N
     assert FaultType.PERMISSION_LOSS not in after_runs(FAILED_READ, READ, UNREACHED_READ).fault_types
 
 
+ONLY_OLDER = {"is_complete": False, "truncated": True, "not_read": [{"what": "older events", "why": ONLY_NEWEST}]}
+HOLES = {"is_complete": False, "not_read": [*ONLY_OLDER["not_read"], {"what": "some newer events", "why": "too many"}]}
+
+
+def test_older_events_that_are_not_shown_keep_no_denial_alive_whose_reason_is_gone() -> None:
+    assert after_runs(FAILED_READ, READ, **ONLY_OLDER).fault_types == (FaultType.THROTTLING,)
+    cut = after_runs(FAILED_READ, FAILED_READ, READ, is_first_cut=True, **ONLY_OLDER)
+    assert cut.fault_types == (FaultType.THROTTLING,)
+
+
+@pytest.mark.parametrize(
+    ("runs", "logs"),
+    [((BARE_READ, READ), ONLY_OLDER), ((FAILED_READ, READ), HOLES), ((FAILED_READ, READ), {"is_first_cut": True})],
+    ids=["older outbreaks may be there", "newer events are missing", "what the denied run did is not shown"],
+)
+def test_where_more_than_that_is_missing_it_stays(runs: tuple[tuple[str, ...], ...], logs: dict[str, Any]) -> None:
+    assert FaultType.PERMISSION_LOSS in after_runs(*runs, **logs).fault_types
+
+
 def test_that_silent_runs_did_what_was_denied_is_a_gap() -> None:
     assert any("log nothing of their own" in gap for gap in after_runs((DENIED,), (), ()).gaps)
     assert not any("log nothing" in gap for gap in after_runs(FAILED_READ, READ).gaps)
@@ -290,6 +312,7 @@ OTHER_BUCKET = (READING.format(2).replace("inbox", "outbox"), "[INFO]\tprocessed
         ((FAILED_READ, READ), {"iam": without_grant(inline_policies={"read": CONDITION})}),
         ((FAILED_READ, READ), {"iam": without_grant(attached_policy_documents={"arn:frozen": FREEZE})}),
         ((FAILED_READ, READ), {"iam": without_grant(resource_policies={"arn:aws:s3:::inbox": FREEZE})}),
+        ((FAILED_READ, READ), {"iam": without_grant(resource_policies={"left_out": True})}),
         ((FAILED_READ, READ), {"iam": without_grant(permissions_boundary="arn:b")}),
         ((FAILED_READ, READ), {"iam": without_grant(not_read=[{"what": "policy arn:x", "why": "denied"}])}),
     ],
@@ -308,6 +331,7 @@ OTHER_BUCKET = (READING.format(2).replace("inbox", "outbox"), "[INFO]\tprocessed
         "only under a condition",
         "another policy denies it",
         "the bucket denies it",
+        "the bucket's policy was left out",
         "a boundary that was not read",
         "a policy that was not read",
     ],

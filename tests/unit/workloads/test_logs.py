@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from affidavit.errors import NotFound, UpstreamFailed
 from affidavit.ports import LogLine, LogPage
-from affidavit.workloads.logs import MESSAGE_SHOWN, READ_LIMIT, SHOWN, recent_lines, recent_logs
+from affidavit.workloads.logs import MESSAGE_SHOWN, ONLY_NEWEST, READ_LIMIT, SHOWN, recent_lines, recent_logs
 from affidavit.workloads.records import iso
 
 NOW = datetime(2026, 3, 3, 10, 15, tzinfo=UTC)
@@ -73,6 +73,7 @@ def test_more_than_can_be_shown_shrinks_the_window_and_is_not_called_complete() 
     assert not answer.is_complete
     assert answer.window is not None
     assert answer.window.start == answer.events[-1].timestamp
+    assert [part.why for part in answer.not_read] == [ONLY_NEWEST]
     assert answer.not_read[0].what.startswith("events of /aws/lambda/data-processor before")
 
 
@@ -108,6 +109,7 @@ def test_a_second_too_full_to_read_makes_the_answer_incomplete(monkeypatch: pyte
     monkeypatch.setattr("affidavit.workloads.logs.READ_LIMIT", 7)
     answer = asked(Logs([line(3_000, str(number)) for number in range(20)]))
     assert not answer.is_complete
+    assert answer.not_read[-1].what == "some newer events of /aws/lambda/data-processor"
 
 
 def test_a_huge_message_is_cut_and_says_by_how_much() -> None:

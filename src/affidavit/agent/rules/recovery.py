@@ -15,6 +15,7 @@ from affidavit.agent.rules.policies import Document, matching
 from affidavit.agent.rules.runs import Run, Sign
 from affidavit.ports import LogLine
 from affidavit.workloads.denials import Denial, denials
+from affidavit.workloads.logs import ONLY_NEWEST
 
 NOT_SIMULATED = ("resource-based policy", "VPC endpoint policy", "service control policy", "session policy")
 _REASON_OF_SILENCE = "no identity-based policy allows"
@@ -69,17 +70,17 @@ def _is_in_last_runs(facts: Facts, sign: Sign) -> bool:
 
 
 def _by_runs(facts: Facts, denial: Denial, sign: Sign) -> Recovery | None:
-    """Without a verdict of IAM's: the policies grant it by now, and all of the log shows it done since."""
+    """Without a verdict of IAM's: the policies grant it by now, and the log shows it done since."""
     is_elsewhere = "explicit deny" in sign.message or any(who in sign.message for who in NOT_SIMULATED)
-    if is_elsewhere or not _is_whole(facts.logs) or not _is_granted(facts, denial):
-        return None
-    denied = next(run for run in facts.history.runs if sign in run.signs)
-    first = max((one for one in denied.signs if one.kind == sign.kind), key=lambda one: one.event)
-    until = _words([text for place, text in denied.said if place > first.event])
-    later = facts.history.good_since(sign)
     is_reason_gone = _REASON_OF_SILENCE in sign.message
+    if is_elsewhere or not _is_granted(facts, denial) or not _is_enough(facts.logs, is_reason_gone=is_reason_gone):
+        return None
+    first = _first_of_its_run(facts, denial, sign)
+    if first is None:
+        return None
+    until, later = _said_until(facts, first), facts.history.good_since(sign)
     # What was denied after something else had failed may be part of no run that goes well.
-    if is_reason_gone or denial in denials([LogLine(at=0, message=first.message)]):
+    if is_reason_gone or denial in _denials(first):
         same = [run for run in later if until and until <= _words([text for _, text in run.said])]
         if same:
             return Recovery(run=same[-1])
@@ -87,10 +88,33 @@ def _by_runs(facts: Facts, denial: Denial, sign: Sign) -> Recovery | None:
     return Recovery(run=silent[-1], gap=SILENT_GAP) if is_reason_gone and len(silent) >= LEAST_SILENT else None
 
 
-def _is_whole(logs: Mapping[str, Any]) -> bool:
+def _first_of_its_run(facts: Facts, denial: Denial, sign: Sign) -> Sign | None:
+    """The first denial of the run; of one whose beginning is not shown, that of the newest run denied the same."""
+    denied = facts.history.with_sign(sign.kind)
+    own = next(run for run in denied if sign in run.signs)
+    alike = [run for run in denied if any(denial in _denials(one) for one in run.signs)]
+    run = own if not own.is_cut else alike[-1]
+    signs = [one for one in run.signs if one.kind == sign.kind]
+    return None if run.is_cut else max(signs, key=lambda one: one.event)
+
+
+def _said_until(facts: Facts, sign: Sign) -> set[str]:
+    run = next(run for run in facts.history.runs if sign in run.signs)
+    return _words([text for place, text in run.said if place > sign.event])
+
+
+def _denials(sign: Sign) -> list[Denial]:
+    return denials([LogLine(at=0, message=sign.message)])
+
+
+def _is_enough(logs: Mapping[str, Any], *, is_reason_gone: bool) -> bool:
+    """Nothing is missing since the denial. Older outbreaks matter unless what caused this one is gone."""
     events = cast("Sequence[Mapping[str, Any]]", logs.get("events") or ())
-    is_cut = any(event.get("omitted_characters") for event in events)
-    return logs.get("is_complete") is True and not logs.get("truncated") and not is_cut
+    unread = cast("Sequence[Mapping[str, Any]]", logs.get("not_read") or ())
+    if any(event.get("omitted_characters") for event in events):
+        return False
+    is_only_older = bool(unread) and all(part.get("why") == ONLY_NEWEST for part in unread)
+    return logs.get("is_complete") is True or (is_reason_gone and is_only_older)
 
 
 def _words(lines: Sequence[str]) -> set[str]:
@@ -105,15 +129,22 @@ def _is_granted(facts: Facts, denial: Denial) -> bool:
     if not facts.iam or any(not str(part.get("what")).startswith("simulation of ") for part in unread):
         return False
     own = [*_documents(facts, "inline_policies"), *_documents(facts, "attached_policy_documents")]
-    boundary = cast("Document", facts.iam.get("permissions_boundary_document") or {})
-    if facts.iam.get("permissions_boundary") and not _grants([boundary], denial):
+    others = _documents(facts, "resource_policies")
+    boundaries = [facts.iam.get("permissions_boundary_document")] if facts.iam.get("permissions_boundary") else []
+    if not all(_is_policy(document) for document in (*own, *others, *boundaries)):
         return False
-    others = matching(_documents(facts, "resource_policies"), denial.action, denial.resource)
-    return _grants(own, denial) and all(one.effect != "Deny" for one in others)
+    limits = [own, *([cast("Document", boundary)] for boundary in boundaries)]
+    forbids = [one for one in matching(others, denial.action, denial.resource) if one.effect == "Deny"]
+    return not forbids and all(_grants(documents, denial) for documents in limits)
 
 
 def _documents(facts: Facts, group: str) -> list[Document]:
     return list(cast("Mapping[str, Document]", facts.iam.get(group) or {}).values())
+
+
+def _is_policy(document: object) -> bool:
+    """A view may leave a long document out, and what it forbids with it."""
+    return isinstance(document, Mapping) and "Statement" in document
 
 
 def _grants(documents: Sequence[Document], denial: Denial) -> bool:

@@ -41,6 +41,8 @@ class Run:
 
     start: int
     """The position of its first line."""
+    is_cut: bool
+    """Its first lines were not shown."""
     said: tuple[tuple[int, str], ...]
     """What its program wrote without being asked: lines of its own, with their positions, oldest first."""
     report: int | None
@@ -74,10 +76,12 @@ class History:
     def good_since(self, sign: Sign) -> list[Run]:
         """Runs that started after the sign and went well; none of them counts where such signs come and go."""
         places = self._places(sign.kind)
-        if not places or any(later - earlier != 1 for earlier, later in pairwise(places)):
+        # Of a run whose beginning is not shown nobody knows how it went.
+        good = [place for place, run in enumerate(self.runs) if run.is_good and not run.is_cut]
+        if not places or any(places[0] < place < places[-1] for place in good):
             return []
         newest = min(one.event for one in self.runs[places[-1]].signs if one.kind == sign.kind)
-        return [run for run in self.runs if run.is_good and run.start < newest]
+        return [self.runs[place] for place in good if self.runs[place].start < newest]
 
     def newest_signs(self) -> list[Sign]:
         """The last of each kind."""
@@ -142,6 +146,7 @@ def _run(events: Sequence[Mapping[str, Any]], places: Sequence[int]) -> Run:
     signed = {sign.event for sign in signs}
     return Run(
         start=places[0],
+        is_cut=not messages[places[0]].startswith("START "),
         said=tuple((place, messages[place]) for place in places if place not in signed and _is_said(messages[place])),
         report=report,
         signs=signs,
