@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+from tests.browser.pages import page_of
 from tests.support.bundles import analyze_at
 from tests.support.packs import a_pack, a_rule
 
 from affidavit.entrypoints.report.losses import loss_line, losses
+from affidavit.knowledge import Knowledge
 
 PACK = a_pack(a_rule("test.kaput", "KAPUT"))
 
@@ -33,3 +35,6 @@ def test_a_rotated_log_that_is_cut_off_is_a_loss_and_told_once(folder: Path, tmp
     assert lost == ["kubelet/old.log.gz: the compressed data ends too early"]
     assert loss_line(analysis.manifest, analysis.index.coverage).startswith(f"INCOMPLETE: {lost[0]}. ")
     assert list(analysis.index.gaps).count(lost[0]) == 1
+    page = page_of(analysis, Knowledge(pack=PACK, checks=()))
+    assert f'"incomplete":"INCOMPLETE: {lost[0]}. ' in page
+    assert '"isCutOff":false' in page
