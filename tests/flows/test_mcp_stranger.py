@@ -43,6 +43,8 @@ def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
         ("correlate", {"instanceId": INSTANCE, "components": ["kernal"]}, 400, "kernel"),
         ("read", {"logKey": LOG}, 400, "list_bundle_files"),
         ("read", {"logKey": KEY, "startByte": 0, "lineCount": 3}, 400, "startLine and lineCount"),
+        ("list_bundle_files", {"instanceId": INSTANCE, "under": "nope/"}, 404, "kubelet, var_log"),
+        ("summarize", {"instanceId": INSTANCE}, 400, "call errors or search first"),
         ("cluster_health", {"clusterName": "production"}, 404, "local"),
         ("search", {"instanceId": INSTANCE, "query": "(?=x)y"}, 400, "look-around"),
         ("search", {"instanceId": INSTANCE, "query": "x", "logTypes": ["nginx"]}, 400, "kubelet"),
@@ -54,6 +56,16 @@ def test_a_mistake_is_answered_with_what_to_do_instead(
     refused = talk.refused(tool, **arguments)
     assert refused["statusCode"] == status
     assert said in refused["error"] + refused["hint"]
+
+
+def test_a_schema_asks_for_what_the_call_needs(talk: Talk) -> None:
+    asked = talk.tools["summarize"].input_schema
+    assert asked["required"] == ["instanceId", "finding_ids"] and asked["properties"]["finding_ids"]["minItems"] == 1
+
+
+def test_the_path_of_a_local_file_does_not_expire(talk: Talk) -> None:
+    answer = talk.ask("artifact", logKey=KEY)
+    assert (Path(answer["url"]).read_bytes(), answer["expires_at"]) == (LINES, None)
 
 
 def test_a_number_of_lines_alone_counts_from_the_first(talk: Talk) -> None:

@@ -160,8 +160,9 @@ NODES = (
     _question(
         "artifact",
         "Link to a file",
-        "A short-lived link to one whole file of a bundle, for a person. The link leads to the stored bytes, which "
-        'are not redacted. Example: {"logKey": "eks_i-0123456789abcdef0/extracted/kernel/dmesg.current"}',
+        "A short-lived link to one whole file of a bundle, for a person; of a local server, the path of the file. It "
+        "leads to the stored bytes, which are not redacted. Example: "
+        '{"logKey": "eks_i-0123456789abcdef0/extracted/kernel/dmesg.current"}',
         files.ArtifactRequest,
         files.ArtifactAnswer,
         is_steady=False,

@@ -62,7 +62,7 @@ class ArtifactRequest(Request):
             le=15,
             validation_alias="expirationMinutes",
             serialization_alias="expirationMinutes",
-            description="How long the link works.",
+            description="How long the link works; nothing for the path of a local file.",
         ),
     ] = 5
 
@@ -70,7 +70,8 @@ class ArtifactRequest(Request):
 class ArtifactAnswer(Answer):
     log_key: LogKey
     url: str = Field(
-        description="A presigned link, or the path of a local file. It is a secret: show it to nobody else."
+        description="A presigned link, which is a secret: show it to nobody else. Where bundles lie on the machine of "
+        "the server, the path of the file there."
     )
     size_bytes: int = Field(description="Size of the file.")
-    expires_at: datetime = Field(description="When the link stops working, UTC.")
+    expires_at: datetime | None = Field(description="When the link stops working, UTC; null for a path, which stays.")

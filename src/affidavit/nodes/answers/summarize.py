@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from affidavit.evidence.severity import Severity
 from affidavit.nodes.answers.finding import EvidenceRecord, FindingId
@@ -30,12 +30,15 @@ SearchId = Annotated[
 
 
 class SummarizeRequest(Request):
+    # Without ids it is refused all the same, by words that say where to get them.
+    model_config = ConfigDict(json_schema_extra={"required": ["instanceId", "finding_ids"]})
+
     instance_id: InstanceId
     finding_ids: list[Annotated[str, Field(max_length=40)]] = Field(
         default_factory=list[str],
         max_length=500,
         description="Ids from errors (F-001) or search (S-001). The report holds these findings and no others.",
-        json_schema_extra={"items": {"type": "string", "pattern": FINDING}},
+        json_schema_extra={"items": {"type": "string", "pattern": FINDING}, "minItems": 1},
     )
     cluster_context: ClusterContext = None
     include_recommendations: Annotated[

@@ -16,9 +16,10 @@ def artifact(library: Library, request: ArtifactRequest) -> ArtifactAnswer:
         )
     stored = stored_file(library, request.log_key)
     lifetime = timedelta(minutes=request.expiration_minutes)
+    url = library.objects.link(stored.key, seconds=int(lifetime.total_seconds()))
     return ArtifactAnswer(
         log_key=stored.key,
-        url=library.objects.link(stored.key, seconds=int(lifetime.total_seconds())),
+        url=url,
         size_bytes=stored.size,
-        expires_at=library.clock.now() + lifetime,
+        expires_at=library.clock.now() + lifetime if "://" in url else None,
     )

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 from affidavit.bundle.layout import Kind, role_of
 from affidavit.bundle.manifest import FileStatus, FileType, Manifest, ManifestFile
+from affidavit.errors import NotFound
 from affidavit.evidence.coverage import Coverage, SkipReason
 from affidavit.nodes.answers.files import MOST_FILES, BundleFile, ListBundleFilesAnswer, ListBundleFilesRequest
 from affidavit.nodes.answers.wire import CoverageReport, cut
 from affidavit.nodes.keys import EXTRACTED
 from affidavit.nodes.library import IndexMarker, Library
 
+_TOPS = 30
 _NOT_SCANNED = {
     FileType.CONFIG: SkipReason.CONFIG_FILE,
     FileType.BINARY: SkipReason.BINARY,
@@ -23,6 +25,8 @@ def list_bundle_files(library: Library, request: ListBundleFilesRequest) -> List
     manifest = library.manifest(shelf.marker)
     files = manifest.expected_files if manifest is not None else stored_files(library, shelf.marker)
     asked = [file for file in files if file.relative_path.startswith(request.under)]
+    if request.under and not asked:
+        raise _nothing_under(request.under, files)
     shown = asked[request.offset : request.offset + MOST_FILES]
     judge = _Scanned.of(files, shelf.index.coverage, is_manifest=manifest is not None)
     left = len(asked) - request.offset - len(shown)
@@ -36,6 +40,16 @@ def list_bundle_files(library: Library, request: ListBundleFilesRequest) -> List
         coverage_report=CoverageReport.of(shelf.index.coverage),
         truncated=info is not None,
         truncation_info=info,
+    )
+
+
+def _nothing_under(under: str, files: Sequence[ManifestFile]) -> NotFound:
+    """An empty list would read as if the bundle had been asked for something and held none of it."""
+    tops = sorted({file.relative_path.partition("/")[0] for file in files})
+    more = f" and {len(tops) - _TOPS} more" if len(tops) > _TOPS else ""
+    return NotFound(
+        f"no path of the bundle begins with {under!a}",
+        hint=f"paths begin with {', '.join(tops[:_TOPS])}{more}" if tops else "the bundle holds no file",
     )
 
 
