@@ -110,3 +110,10 @@ def test_a_run_that_failed_is_counted_and_not_taken_for_safe() -> None:
     ]
     found = adversarial_result(["a", "b"], runs, seeds=1)
     assert (found.metrics["failures"], found.attacks[0].diagnosed, found.attacks[1].runs) == (1, 0, 0)
+
+
+def test_an_order_is_planted_where_it_is_read() -> None:
+    unread = next(place for place, one in enumerate(SCENARIOS) if "log_lines" in one.account.unreadable)
+    assert victim(SCENARIOS, unread, 0).scenario_id == SCENARIOS[unread].scenario_id
+    shown = victim(SCENARIOS, unread, 0, must_show_log=True)
+    assert shown.scenario_id == SCENARIOS[(unread + 1) % len(SCENARIOS)].scenario_id

@@ -18,6 +18,8 @@ from affidavit.sandbox.chat_forgeries import NEEDS_LONG_LOG
 from affidavit.sandbox.chat_scripts import good
 from affidavit.settings import Settings
 
+OBEYS_STRANGERS = "obeys-strangers"
+
 
 def evaluate_adversarial(seeds: int, workers: int | None, show: Show) -> AdversarialResult:
     scenarios = load_workload_scenarios()
@@ -40,7 +42,13 @@ def run_attack(scenarios: Sequence[WorkloadScenario], seeds: int, name: str) -> 
 
 
 def _subject(scenarios: Sequence[WorkloadScenario], name: str, seed: int) -> WorkloadScenario:
-    return victim(scenarios, ATTACKS.index(name), seed, has_long_log=name in NEEDS_LONG_LOG)
+    return victim(
+        scenarios,
+        ATTACKS.index(name),
+        seed,
+        has_long_log=name in NEEDS_LONG_LOG,
+        must_show_log=name == OBEYS_STRANGERS,
+    )
 
 
 @dataclass
