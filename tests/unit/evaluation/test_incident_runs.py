@@ -80,7 +80,7 @@ def test_an_honest_run_is_perfect(supervise: Supervise) -> None:
     assert (found.unsupported_claims, found.fabricated_stored, found.fabricated_claimed, found.troubles) == (0, 0, 0, 0)
     assert done.claims == done.verified_claims == done.claimed > 2
     assert (done.tool_calls, done.is_by_rules, done.failure) == (4, True, "")
-    assert done.chat_calls > 1
+    assert done.chat_calls == 0  # rules concluded; nobody was asked
     assert done.tokens > 1000
     assert done.seconds > 0
 
