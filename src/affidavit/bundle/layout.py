@@ -74,6 +74,7 @@ def example_path(component: str) -> str:
     return rows[0][1].replace("*", "x") if rows else f"var_log/{component}.log"
 
 
+@lru_cache(4096)
 def glob_pattern(glob: str) -> re.Pattern[str]:
     """`*` stays inside a folder, `**` does not; matched from the right at a folder boundary."""
     parts = (_glob_part(part) for part in re.split(r"(\*\*|\*)", glob))
