@@ -38,7 +38,7 @@ def claims_absence(pointer: EvidencePointer) -> bool:
     """An empty value, or words of absence over a value that does not say so itself."""
     if _is_empty(pointer.value):
         return True
-    if not denies(pointer.interpretation):
+    if not denies(pointer.interpretation, quoting=pointer.value if isinstance(pointer.value, str) else ""):
         return False
     says_so = isinstance(pointer.value, str) and _SAYS_SO.search(pointer.value) is not None
     return not says_so or _is_about_more(pointer.interpretation, str(pointer.value))

@@ -58,15 +58,33 @@ _DENIALS = (
 _DENIAL = re.compile("|".join(_DENIALS), re.IGNORECASE)
 
 
-def denies(sentence: str) -> bool:
-    # Invisible characters and line breaks would part words that belong together.
-    plain = unicodedata.normalize("NFKC", sentence)
-    visible = "".join(char for char in plain if char.isprintable() or char.isspace())
-    return not _is_readable(visible) or _DENIAL.search(" ".join(visible.split())) is not None
+# Of other scripts, and like no letter of ours: `12 μs`, `λ`.
+_SYMBOLS = frozenset("μλΔΩ")
+_WORD = re.compile(r"\w+")
 
 
-def _is_readable(sentence: str) -> bool:
+def denies(sentence: str, *, quoting: str = "") -> bool:
+    """`quoting` is what the sentence is about: names in other scripts that stand there may be repeated."""
+    visible = _visible(sentence)
+    return not _is_readable(visible, _visible(quoting)) or _DENIAL.search(" ".join(visible.split())) is not None
+
+
+def _visible(text: str) -> str:
+    """Invisible characters and line breaks would part words that belong together."""
+    plain = unicodedata.normalize("NFKC", text)
+    return "".join(char for char in plain if char.isprintable() or char.isspace())
+
+
+def _is_readable(sentence: str, quoted: str) -> bool:
     """Other scripts are not: neither their words, nor a Latin word with one of their letters in it."""
-    return all(
-        char.isascii() or not char.isalpha() or unicodedata.name(char, "").startswith("LATIN") for char in sentence
-    )
+    return all(all(map(_is_ours, word)) or _is_quoted(word, quoted) for word in _WORD.findall(sentence))
+
+
+def _is_quoted(word: str, quoted: str) -> bool:
+    """A letter of ours among others is no name but a disguise, whoever wrote it first."""
+    return len(word) > 1 and word in quoted and not any(char.isalpha() and _is_ours(char) for char in word)
+
+
+def _is_ours(char: str) -> bool:
+    is_latin = char.isascii() or not char.isalpha() or unicodedata.name(char, "").startswith("LATIN")
+    return is_latin or char in _SYMBOLS

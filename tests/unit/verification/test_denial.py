@@ -89,6 +89,7 @@ STATEMENTS = [
     "The error: missing environment variable TABLE.",
     "The function has no role.",
     "Café and naïve are Latin enough.",
+    "It took 12 µs, a λ that starts cold.",
 ]
 
 
@@ -111,3 +112,10 @@ def pointer(value: str, interpretation: str) -> EvidencePointer:
 def test_a_line_with_a_not_in_it_does_not_excuse_a_denial_of_something_else() -> None:
     assert claims_absence(pointer("cache not warmed, loading", "There were no throttles."))
     assert not claims_absence(pointer("no identity-based policy allows it", "No policy allows the call."))
+
+
+def test_what_a_line_says_in_another_script_may_be_repeated_and_nothing_else_said_in_it() -> None:
+    line = "AccessDenied: роль чтения 日本支社, n\u043e problem"
+    assert not claims_absence(pointer(line, "The role роль чтения of 日本 was denied."))
+    assert claims_absence(pointer(line, "Ошибок нет."))
+    assert claims_absence(pointer(line, "n\u043e throttles"))
