@@ -1,4 +1,4 @@
-"""Everything that is known about faults: line rules, checks over command output, suppressions."""
+"""Loads rules, checks and suppressions together, with one version."""
 
 import hashlib
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Apply one check to documents: the computation that it names, with its arguments."""
+"""Runs the computation that a check names, with its arguments."""
 
 import inspect
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""A check: a number worked out from what commands printed, and what it means. One file each, with samples."""
+"""The schema of a check: a number computed from command output, and what it means. One file each, with samples."""
 
 import re
 from functools import cached_property
@@ -22,33 +22,33 @@ class LineOf(_Data):
     line: Annotated[int, Field(ge=1)]
 
 
-class Firing(_Data):
+class FiringSample(_Data):
     """Files of a bundle, and exactly the lines that are shown of them."""
 
     files: Annotated[dict[str, str], Field(min_length=1)]
     shows: Annotated[tuple[LineOf, ...], Field(min_length=1)]
 
 
-class Quiet(_Data):
+class QuietSample(_Data):
     files: Annotated[dict[str, str], Field(min_length=1)]
 
 
 class CheckSamples(_Data):
-    fires: Annotated[tuple[Firing, ...], Field(min_length=1)]
-    quiet: Annotated[tuple[Quiet, ...], Field(min_length=1)]
+    fires: Annotated[tuple[FiringSample, ...], Field(min_length=1)]
+    quiet: Annotated[tuple[QuietSample, ...], Field(min_length=1)]
 
 
 class Check(Described):
     only_first: Annotated[int | None, Field(ge=1024)] = None
-    """Bytes of each file that are enough, where what follows is large and of no use."""
+    """Read only so many bytes of each file, because the rest is large and of no use."""
     compute: str
     arguments: Annotated[dict[str, Argument], Field(default_factory=dict)]
     samples: CheckSamples
 
     def root_of(self, path: str) -> str | None:
-        """What stands before the part of the path that `reads` names; None when the check does not read the file.
+        """The part of the path before what `reads` names; None when the check does not read the file.
 
-        Files are computed on together when they have one root: a bundle inside a bundle is another node's state.
+        Files with the same root are computed on together: a bundle inside a bundle is another node's state.
         """
         for pattern in self.globs:
             if pattern.fullmatch(path):

@@ -1,4 +1,4 @@
-"""What a computation yields: a line with a measured fact, or why it could not measure."""
+"""Results of a computation: a line with a measured fact, or the reason why nothing could be measured."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Load the catalog of checks, with an overlay of the user's own, and refuse it when a sample misbehaves."""
+"""Loads the catalog of checks and a user's overlay, and refuses them when a sample does not hold."""
 
 import hashlib
 import json
@@ -10,30 +10,38 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from affidavit.checks.apply import apply_check, refuse_unusable
-from affidavit.checks.check import Check, Firing
+from affidavit.checks.check import Check, FiringSample
 from affidavit.checks.found import Shown
 from affidavit.checks.text import Document
 from affidavit.errors import InputRefused
-from affidavit.rules.checked import once
-from affidavit.rules.parsed import Parsed, read_yaml
-from affidavit.rules.rule import Status
+from affidavit.matching.yaml_cache import Parsed, read_yaml
+from affidavit.rules.rule import RuleStatus
+from affidavit.rules.sample_cache import once
 
 
 def load_checks(overlay: Path | None = None) -> tuple[Check, ...]:
-    """Those that are switched on, by id. Files of `overlay` add to them, and replace what has the same id."""
+    """The checks that are switched on, ordered by id. Files of `overlay` add checks or replace those of the same id."""
     checks = _read_folder(files("affidavit.checks").joinpath("catalog"))
     if overlay is not None:
         if not overlay.is_dir():
             raise InputRefused(f"{overlay} is not a directory", hint="give a folder of check files (*.yaml)")
         checks = {**checks, **_read_folder(overlay)}
     known = {*checks, *_rule_ids()}
-    used = tuple(checks[key] for key in sorted(checks) if checks[key].status is not Status.OFF)
+    used = tuple(checks[key] for key in sorted(checks) if checks[key].status is not RuleStatus.OFF)
     once("checks", (version_of(used), *sorted(known)), lambda: refuse_misbehaving(used, known))
     return used
 
 
+def checked_folder(folder: Traversable) -> tuple[Check, ...]:
+    """The checks of a folder outside the catalog, ordered by id. Raises InputRefused when a sample does not hold."""
+    found = _read_folder(folder)
+    used = tuple(found[key] for key in sorted(found))
+    once("checks", (version_of(used),), lambda: refuse_misbehaving(used, found.keys()))
+    return used
+
+
 def version_of(checks: Iterable[Check]) -> str:
-    """Changes exactly when a check does; how a check computes is part of the indexer's version."""
+    """Changes exactly when a check's data does. The code of computations is part of the indexer's version."""
     content = [check.model_dump(mode="json", by_alias=True) for check in sorted(checks, key=lambda check: check.id)]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -77,7 +85,7 @@ def _places(shown: set[tuple[str, int]]) -> str:
     return ", ".join(f"{path}:{line}" for path, line in sorted(shown)) or "nothing"
 
 
-def _beginning(sample: Firing) -> str:
+def _beginning(sample: FiringSample) -> str:
     return next(iter(sample.files.values()))[:120]
 
 
@@ -117,7 +125,7 @@ def _valid(file: Traversable, parsed: Parsed) -> Check:
 
 
 def _rule_ids() -> set[str]:
-    """By file name alone: a check may name a rule as its look-alike."""
+    """Rule ids, from file names alone: a check may name a rule in `mistaken_for`."""
     return {f"{area}.{_stem(file)}" for area, file in _yaml_files(files("affidavit.rules").joinpath("catalog"))}
 
 

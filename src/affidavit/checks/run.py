@@ -1,4 +1,4 @@
-"""Run checks over the files of a bundle: lines to cite with what was measured, and what could not be measured."""
+"""Runs checks over the files of a bundle. Returns lines to cite with the measured facts, and gaps."""
 
 import logging
 from collections import OrderedDict
@@ -13,9 +13,9 @@ from affidavit.checks.pack import load_checks, version_of
 from affidavit.checks.text import Document, read_document
 from affidavit.evidence.finding import LISTED
 
-__all__ = ["ChecksResult", "Hit", "ShownBy", "load_checks", "run_checks", "version_of"]
+__all__ = ["CheckEvidence", "ChecksResult", "Hit", "load_checks", "run_checks", "version_of"]
 
-# Of one check at a time, and of documents kept for the next one.
+# Limits for the documents of one check, and for those kept for the next one.
 _MOST_BYTES = 64 * 1024 * 1024
 _MOST_FILES = 512
 
@@ -34,8 +34,8 @@ class Hit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownBy:
-    """What one check shows of one file, in line order: all lines counted, as many as a finding lists kept."""
+class CheckEvidence:
+    """The lines of one file that a check shows, in order. All are counted; only as many as a finding lists are kept."""
 
     check: Check
     path: str
@@ -47,14 +47,14 @@ class ShownBy:
 class ChecksResult:
     """Ordered by check and path; `gaps` say what could not be measured, once each."""
 
-    shown: tuple[ShownBy, ...]
+    shown: tuple[CheckEvidence, ...]
     gaps: tuple[str, ...]
 
 
 def run_checks(checks: Iterable[Check], files: Mapping[str, Path]) -> ChecksResult:
     """`files` maps paths in the bundle to where they lie: command output, logs and copies of configuration."""
     shelf = _Shelf(files)
-    shown: list[ShownBy] = []
+    shown: list[CheckEvidence] = []
     gaps: dict[str, None] = {}
     for check in sorted(checks, key=lambda check: check.id):
         for documents in _together(check, shelf, gaps):
@@ -62,7 +62,7 @@ def run_checks(checks: Iterable[Check], files: Mapping[str, Path]) -> ChecksResu
     return ChecksResult(shown=tuple(sorted(shown, key=lambda each: (each.check.id, each.path))), gaps=tuple(gaps))
 
 
-def _shown(check: Check, documents: list[Document], gaps: dict[str, None]) -> list[ShownBy]:
+def _shown(check: Check, documents: list[Document], gaps: dict[str, None]) -> list[CheckEvidence]:
     tallies: dict[str, _Tally] = {}
     for found in _computed(check, documents):
         if isinstance(found, Shown):
@@ -73,7 +73,7 @@ def _shown(check: Check, documents: list[Document], gaps: dict[str, None]) -> li
 
 
 def _computed(check: Check, documents: list[Document]) -> Iterator[Found]:
-    """A bug in one computation costs what it would have shown, and is told as a gap: never the analysis."""
+    """Runs one computation. A bug in it becomes a gap and never stops the analysis."""
     try:
         yield from apply_check(check, documents)
     except Exception as error:  # noqa: BLE001 - text of a node's choosing; whatever it breaks, the other checks go on
@@ -82,15 +82,15 @@ def _computed(check: Check, documents: list[Document]) -> Iterator[Found]:
         yield NotComputable(documents[0].path, reason)
 
 
-def _cited(check: Check, document: Document, tally: "_Tally") -> ShownBy:
+def _cited(check: Check, document: Document, tally: "_Tally") -> CheckEvidence:
     details = tally.first(LISTED + 1)
     spans = document.spans(details.keys())
     hits = (Hit(line=line, start=start, end=end, detail=details[line]) for line, (start, end) in spans.items())
-    return ShownBy(check=check, path=document.path, hits=tuple(hits), count=len(tally.lines))
+    return CheckEvidence(check=check, path=document.path, hits=tuple(hits), count=len(tally.lines))
 
 
 class _Tally:
-    """The lines of one file that a check shows, in whatever order; what was measured is kept of the first ones only."""
+    """Collects the lines of one file that a check shows, in any order. Details are kept for the first lines only."""
 
     def __init__(self) -> None:
         self.lines: set[int] = set()
@@ -109,7 +109,7 @@ class _Tally:
 
 
 def _together(check: Check, shelf: "_Shelf", gaps: dict[str, None]) -> list[list[Document]]:
-    """The documents of the check, by the root they lie under."""
+    """The documents of the check, grouped by root."""
     groups: dict[str, list[Document]] = {}
     room = _MOST_BYTES
     for number, (path, root) in enumerate(_read_by(check, shelf.files)):
@@ -136,7 +136,7 @@ def _note(gaps: dict[str, None], problem: NotComputable) -> None:
 
 @dataclass
 class _Shelf:
-    """Reads each file once as long as it is wanted again soon; many checks read the same few."""
+    """Caches documents, because many checks read the same few files."""
 
     files: Mapping[str, Path]
     kept: OrderedDict[tuple[str, int | None], Document | NotComputable] = field(default_factory=lambda: OrderedDict())

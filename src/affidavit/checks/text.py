@@ -1,13 +1,14 @@
-"""A file as checks see it: numbered lines whose bytes can be cited. Only a line feed ends a line."""
+"""Reads a file as numbered lines whose bytes can be cited. Only a line feed ends a line."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from affidavit.bundle.safety.opening import file_opener
 from affidavit.checks.found import NotComputable
-from affidavit.evidence.wide import is_wide, wide_text
+from affidavit.evidence.utf16 import is_wide, wide_text
 
-# Command output is small; past these a file is no table that a check knows, and reading it would cost minutes.
+# Command output is small. A larger file is no table that a check knows, and reading it would take minutes.
 LARGEST = 32 * 1024 * 1024
 MOST_LINES = 1_000_000
 # What a computation sees of a line. Citations always cover the whole line.
@@ -50,7 +51,7 @@ class Document:
 
 
 def named(documents: Sequence[Document], name: str) -> Document | None:
-    """The one at this path of the bundle, unless it is missing or blank."""
+    """The document at this path of the bundle; None when it is missing or blank."""
     for document in documents:
         if (document.path == name or document.path.endswith(f"/{name}")) and not document.is_blank:
             return document
@@ -58,9 +59,9 @@ def named(documents: Sequence[Document], name: str) -> Document | None:
 
 
 def read_document(path: str, location: Path, *, only_first: int | None = None) -> Document | NotComputable:
-    """`only_first`: the bytes a check needs; the rest, and with it a last line that is cut, is left alone."""
+    """Reads only the first `only_first` bytes, if given, and drops a last line that this cuts."""
     try:
-        with location.open("rb") as file:
+        with open(location, "rb", opener=file_opener) as file:  # Path.open has no `opener`
             data = file.read(only_first if only_first is not None else LARGEST + 1)
             is_cut = only_first is not None and bool(file.read(1))
     except OSError as error:

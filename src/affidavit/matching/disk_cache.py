@@ -1,7 +1,7 @@
-"""What is kept between runs, in the user's cache folder.
+"""Caches data between runs in the user's cache folder.
 
-A convenience: whatever is wrong with it, the work is done anew. An engine is machine code in effect and a mark says
-that rules were checked, so both are only taken from a folder that nobody else can write to.
+When the cache cannot be used, the work is done again. Cached engines act like code and cached marks skip checks, so
+both are only read from a folder that nobody else can write to.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def read_kept(kind: str, name: str) -> bytes | None:
-    """Being read keeps a thing from being forgotten."""
+    """Reads an entry, or None. Reading it also marks it as recently used."""
     folder = _folder(kind)
     if folder is None:
         return None
@@ -30,7 +30,7 @@ def read_kept(kind: str, name: str) -> bytes | None:
 
 
 def keep(kind: str, name: str, data: bytes, *, most: int) -> None:
-    """Of each kind the `most` last used are kept."""
+    """Stores an entry. Of each kind only the `most` recently used stay."""
     folder = _folder(kind)
     if folder is None:
         return
@@ -40,7 +40,7 @@ def keep(kind: str, name: str, data: bytes, *, most: int) -> None:
 
 
 def _folder(kind: str) -> Path | None:
-    """Ours alone, or none."""
+    """The folder, if nobody else can write to it; else None."""
     base = os.environ.get("XDG_CACHE_HOME")
     try:
         folder = (Path(base) if base else Path.home() / ".cache") / "affidavit" / kind

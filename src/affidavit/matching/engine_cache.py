@@ -1,18 +1,18 @@
-"""Compiled engines, kept between runs: building one takes a second, loading it less than a millisecond."""
+"""Caches compiled engines between runs: building one takes a second, loading it less than a millisecond."""
 
 import hashlib
 import platform
 import threading
 from typing import Any
 
-from affidavit.rules.kept import keep, read_kept
+from affidavit.matching.disk_cache import keep, read_kept
 
 _ENGINES = "engines"
 KEPT = 16
 
 
 def engine_name(expressions: list[bytes], ids: list[int], *, version: str) -> str:
-    """The same patterns for the same library on the same kind of machine."""
+    """The cache key: same patterns, same library, same kind of machine."""
     facts = (version, platform.machine(), platform.system(), ids, expressions)
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
 
@@ -36,15 +36,17 @@ def keep_engine(name: str, database: Any) -> None:
 
 
 class Scratches:
-    """Room to work in, one for each thread: Hyperscan refuses to share it between two scans at once."""
+    """Hyperscan's scratch space, one for each thread: two scans cannot share it at once."""
 
     def __init__(self, database: Any) -> None:
         self._database = database
         self._mine = threading.local()
 
     def mine(self) -> Any:
-        import hyperscan
+        try:
+            return self._mine.scratch
+        except AttributeError:
+            import hyperscan
 
-        if not hasattr(self._mine, "scratch"):
             self._mine.scratch = hyperscan.Scratch(self._database)
-        return self._mine.scratch
+            return self._mine.scratch

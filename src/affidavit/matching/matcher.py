@@ -1,4 +1,4 @@
-"""Find the lines of a block on which any of many patterns matches, at the speed of the engine.
+"""Finds the lines of a block on which any of many patterns matches.
 
 Hyperscan where it is installed, else RE2: same lines, same order. Blocks end at a line end or at the end of the
 file, so no match is cut; the engine keeps no state between blocks.
@@ -10,17 +10,17 @@ from importlib.metadata import version
 from typing import Any, Protocol
 
 from affidavit.errors import InputRefused, InvariantBroken
-from affidavit.rules.engines import Scratches, engine_name, keep_engine, load_engine
-from affidavit.rules.patterns import block_form, byte_options
+from affidavit.matching.engine_cache import Scratches, engine_name, keep_engine, load_engine
+from affidavit.matching.patterns import block_form, byte_options
 
 SLOT_BITS = 16
-# Vectorscan 5.4.12 misses some matches that reach the last byte of its input (`b+$`): it is shown line feeds behind it.
+# Vectorscan 5.4.12 misses some matches that reach the last byte of its input (`b+$`), so line feeds are appended.
 ROOM = 2
 _FEEDS = b"\n" * ROOM
-# Seconds of building from which an engine is kept for the next run.
+# An engine that took at least so many seconds to build is kept for the next run.
 WORTH_KEEPING = 0.05
 _SLOT_MASK = (1 << SLOT_BITS) - 1
-# Longer blocks hold a line that no usual block could.
+# A longer block holds one line too long for a usual block.
 _USUAL_BLOCK = 4 << 20
 
 
@@ -93,7 +93,7 @@ def _collect(slot: int, _start: int, end: int, _flags: int, hits: list[int]) -> 
 
 
 class _FirstOfLine:
-    """Collects a slot's first match in each line: where a block had to grow for one line, there may be millions."""
+    """Collects a slot's first match in each line. One very long line may hold millions."""
 
     def __init__(self, block: bytearray, length: int) -> None:
         self._block, self._length = block, length

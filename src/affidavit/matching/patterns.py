@@ -27,7 +27,7 @@ _REFUSED_ESCAPES = {
 
 
 class Wordings:
-    """Several patterns asked at once: one call to RE2 however many there are."""
+    """Several patterns matched by one call to RE2."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         """Raises InputRefused saying why a pattern cannot be used."""
@@ -72,7 +72,7 @@ def block_form(pattern: str) -> str:
 
 
 def _trimmed(tokens: list[str]) -> list[str]:
-    """Without an open repetition at the end: the same lines match, and the engine reports each once, not per byte."""
+    """Drops an open repetition at the end. The same lines match, and the engine reports each once, not per byte."""
     while len(tokens) > 2 and tokens[-1] in "*+" and tokens[-2] not in ("(", ")", "|", "}", "?", "*", "+"):
         tokens = tokens[:-1] if tokens[-1] == "+" else tokens[:-2]
     return tokens

@@ -1,4 +1,4 @@
-"""The regular expressions of the catalog as trees, so that other patterns can be made of them.
+"""Parses the catalog's regular expressions into trees, so that other patterns can be made from them.
 
 Only what the catalog uses is understood; anything else is refused when the patterns are loaded.
 """
@@ -17,7 +17,7 @@ _HIDE: Final = "(?P<hide>"
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """Takes one character."""
+    """Matches one character."""
 
     text: str
     is_literal: bool
@@ -25,7 +25,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """Takes none: `\\b`, `^`, flags."""
+    """Matches no character: `\\b`, `^`, flags."""
 
     text: str
 
@@ -36,7 +36,7 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Alternation:
     branches: "tuple[Tree, ...]"
 
 
@@ -55,11 +55,11 @@ class Hide:
     item: "Tree"
 
 
-Tree: TypeAlias = Atom | Anchor | Sequence | Choice | Repeat | Hide
+Tree: TypeAlias = Atom | Anchor | Sequence | Alternation | Repeat | Hide
 
 
 def parse(pattern: str) -> Tree:
-    """Without `$` and `\\z`: who has a text that was cut does not know where it ended. Raises InputRefused."""
+    """Drops `$` and `\\z`, because the end of a cut text is not known. Raises InputRefused."""
     parser = _Parser(pattern)
     tree = parser.choice()
     if parser.at != len(pattern):
@@ -68,13 +68,13 @@ def parse(pattern: str) -> Tree:
 
 
 def written(tree: Tree) -> str:
-    """The pattern again, without end anchors; `hide` is a group like any other."""
+    """Writes the tree as a pattern, without end anchors. `hide` becomes an ordinary group."""
     match tree:
         case Atom() | Anchor():
             return tree.text
         case Sequence():
             return "".join(map(written, tree.items))
-        case Choice():
+        case Alternation():
             return f"(?:{'|'.join(map(written, tree.branches))})"
         case Repeat():
             inner = written(tree.item)
@@ -92,7 +92,7 @@ class _Parser:
         branches = [self._sequence()]
         while self._take("|"):
             branches.append(self._sequence())
-        return branches[0] if len(branches) == 1 else Choice(tuple(branches))
+        return branches[0] if len(branches) == 1 else Alternation(tuple(branches))
 
     def _sequence(self) -> Sequence:
         items: list[Tree] = []

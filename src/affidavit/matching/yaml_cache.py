@@ -1,7 +1,7 @@
-"""YAML files, read together: what was parsed before is not parsed again.
+"""Reads YAML files, and caches the parsed documents between runs.
 
-Parsing the catalogs takes most of the time of loading them. The same texts give the same documents, so these are kept
-as JSON; documents that JSON cannot tell are parsed every time.
+Parsing takes most of the time of loading the catalogs. The cache keeps documents as JSON; a document that JSON cannot
+hold is parsed every time.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from affidavit.rules.kept import keep, read_kept
+from affidavit.matching.disk_cache import keep, read_kept
 from affidavit.yaml_text import load_yaml
 
 _DOCUMENTS = "documents"
@@ -29,7 +29,7 @@ class Parsed:
 
 
 def read_yaml(files: Sequence[Traversable]) -> list[Parsed]:
-    """One for each file, in order."""
+    """Returns one result per file, in order."""
     texts = [_text_of(file) for file in files]
     name = hashlib.sha256(repr((yaml.__version__, texts)).encode()).hexdigest()[:32]
     kept = read_kept(_DOCUMENTS, name)

@@ -1,1 +1,1 @@
-"""What is known about faults: rules and suppressions as data, and the engine that matches their patterns."""
+"""What is known about faults: rules and suppressions as data, how they load, and tools for their authors."""

@@ -1,4 +1,4 @@
-"""What an author of rules asks: where a rule comes from, what it reads, why it stays quiet, what is wrong with it."""
+"""Answers questions of rule authors: where a rule comes from, what it reads, why it does not fire, what is wrong."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from affidavit.bundle.layout import ANY, Kind, component_of, components, role_of
+from affidavit.bundle.layout import ANY, FileKind, component_of, components, role_of
 from affidavit.errors import InputRefused
 from affidavit.rules.importing import example
 from affidavit.rules.pack import (
@@ -23,17 +23,17 @@ from affidavit.rules.pack import (
     shared_names,
     suppression_problems,
 )
-from affidavit.rules.rule import Rule, Sample, Status, Suppression, placed
+from affidavit.rules.rule import Rule, RuleStatus, Sample, Suppression, placed
 from affidavit.yaml_text import load_yaml
 
-# The longest name in the catalog has 44; a longer one is cut on a terminal.
+# The longest name in the catalog has 44 characters. A terminal would cut a longer one.
 LONGEST_NAME = 50
-# Fewer fixed characters make the engine look at every other line.
+# With fewer fixed characters, the engine must look closely at too many lines.
 LEAST_FIXED = 6
 PLACEHOLDER = "replace this line"
 
 
-class Origin(StrEnum):
+class RuleOrigin(StrEnum):
     BUILT_IN = "built-in"
     OVERLAY = "overlay"
     REPLACED = "replaced"
@@ -42,7 +42,7 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Library:
+class RuleLibrary:
     """The catalog, the user's own files, and both together; switched off rules included."""
 
     catalog: Contents
@@ -60,32 +60,32 @@ class Library:
             raise InputRefused(f"there is no rule {rule_id!r}", hint=hint)
         return self.merged.rules[rule_id]
 
-    def origin(self, item: Rule | Suppression) -> Origin:
+    def origin(self, item: Rule | Suppression) -> RuleOrigin:
         built_in = {**self.catalog.rules, **self.catalog.suppressions}
         own = {**self.overlay.rules, **self.overlay.suppressions}
-        if item.status is Status.OFF:
-            return Origin.OFF
+        if item.status is RuleStatus.OFF:
+            return RuleOrigin.OFF
         if item.id in own:
-            return Origin.REPLACED if item.id in built_in else Origin.OVERLAY
-        return Origin.BUILT_IN if item == built_in[item.id] else Origin.PATCHED
+            return RuleOrigin.REPLACED if item.id in built_in else RuleOrigin.OVERLAY
+        return RuleOrigin.BUILT_IN if item == built_in[item.id] else RuleOrigin.PATCHED
 
     def suppressions_of(self, rule: Rule) -> list[Suppression]:
         return [each for each in self.pack.suppressions if rule.id in each.rules]
 
 
-def open_library(*paths: Path) -> Library:
+def open_library(*paths: Path) -> RuleLibrary:
     """Keeps every problem in `merged.problems`; `refuse_broken` turns the first into an error."""
     catalog, overlay = read_catalog(), read_overlay(*paths)
-    return Library(catalog=catalog, overlay=overlay, merged=merge(catalog, overlay))
+    return RuleLibrary(catalog=catalog, overlay=overlay, merged=merge(catalog, overlay))
 
 
-def refuse_broken(library: Library) -> Library:
+def refuse_broken(library: RuleLibrary) -> RuleLibrary:
     for problem in problems(library, style=False):
         raise problem.error
     return library
 
 
-class Verdict(StrEnum):
+class LineVerdict(StrEnum):
     FIRES = "fires"
     NOT_READ = "not read there"
     OTHER_COMPONENT = "other component"
@@ -96,61 +96,63 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement:
-    """What a rule makes of a line on which one of its wordings matches."""
+class LineJudgement:
+    """How a rule judges a line that one of its wordings matches."""
 
     rule: Rule
-    verdict: Verdict
+    verdict: LineVerdict
     why: str
 
 
-def judge_line(line: str, path: str, pack: RulePack) -> list[Judgement]:
-    """Those that fire first. A rule none of whose wordings matches has nothing to say."""
+def judge_line(line: str, path: str, pack: RulePack) -> list[LineJudgement]:
+    """How each rule that matches judges the line, those that fire first. Other rules are left out."""
     found = [judgement for rule in pack.rules for judgement in _judgements(rule, line.encode(), path, pack)]
-    return sorted(found, key=lambda each: (list(Verdict).index(each.verdict), each.rule.severity.rank, each.rule.id))
+    return sorted(
+        found, key=lambda each: (list(LineVerdict).index(each.verdict), each.rule.severity.rank, each.rule.id)
+    )
 
 
-def _judgements(rule: Rule, line: bytes, path: str, pack: RulePack) -> Iterator[Judgement]:
+def _judgements(rule: Rule, line: bytes, path: str, pack: RulePack) -> Iterator[LineJudgement]:
     if rule.wordings.match(line):
         verdict, why = _verdict(rule, line, path, pack)
-        yield Judgement(rule=rule, verdict=verdict, why=why)
+        yield LineJudgement(rule=rule, verdict=verdict, why=why)
     role = role_of(path)
     if rule.reads_file(path, role) and rule.owns(line, path, role):
         if rule.clearing.match(line):
-            yield Judgement(rule=rule, verdict=Verdict.CLEARS, why="the fault is over")
+            yield LineJudgement(rule=rule, verdict=LineVerdict.CLEARS, why="the fault is over")
         if rule.planning.match(line):
-            yield Judgement(rule=rule, verdict=Verdict.PLANS, why="what follows was intended")
+            yield LineJudgement(rule=rule, verdict=LineVerdict.PLANS, why="what follows was intended")
 
 
-def _verdict(rule: Rule, line: bytes, path: str, pack: RulePack) -> tuple[Verdict, str]:
+def _verdict(rule: Rule, line: bytes, path: str, pack: RulePack) -> tuple[LineVerdict, str]:
     role = role_of(path)
     if not rule.reads_file(path, role):
-        kind = "" if role.kind is Kind.LOG else f", which is {_KINDS[role.kind]}"
-        return Verdict.NOT_READ, f"it reads {', '.join(rule.reads)} and not {path}{kind}"
+        kind = "" if role.kind is FileKind.LOG else f", which is {_KINDS[role.kind]}"
+        return LineVerdict.NOT_READ, f"it reads {', '.join(rule.reads)} and not {path}{kind}"
     if not rule.owns(line, path, role):
         return (
-            Verdict.OTHER_COMPONENT,
+            LineVerdict.OTHER_COMPONENT,
             f"{component_of(line, role)} wrote the line, and it reads {', '.join(rule.reads)}",
         )
     if taken_out := rule.exceptions.which(line):
-        return Verdict.EXCEPTED, f"`unless` takes it out: {rule.unless[min(taken_out)]}"
+        return LineVerdict.EXCEPTED, f"`unless` takes it out: {rule.unless[min(taken_out)]}"
     for suppression in pack.suppressions:
         if rule.id in suppression.rules and suppression.explained.match(line):
-            return Verdict.SUPPRESSED, f"by {suppression.id}: {suppression.reason}"
-    return Verdict.FIRES, "; ".join(when_it_counts(rule))
+            return LineVerdict.SUPPRESSED, f"by {suppression.id}: {suppression.reason}"
+    return LineVerdict.FIRES, "; ".join(when_it_counts(rule))
 
 
 _KINDS = {
-    Kind.LOG: "a log",
-    Kind.OUTPUT: "command output, read only by rules that name its path",
-    Kind.CONFIG: "a copy of configuration, which no rule reads",
-    Kind.BINARY: "not text",
-    Kind.UNKNOWN: "not a file that collectors write",
+    FileKind.LOG: "a log",
+    FileKind.OUTPUT: "command output, read only by rules that name its path",
+    FileKind.CONFIG: "a copy of configuration, which no rule reads",
+    FileKind.BINARY: "not text",
+    FileKind.UNKNOWN: "not a file that collectors write",
 }
 
 
 def when_it_counts(rule: Rule) -> list[str]:
-    """How time and other lines change what the rule's lines mean, in sentences."""
+    """Sentences that say how time and other lines change the meaning of the rule's lines."""
     said: list[str] = []
     if rule.repeated is not None:
         said.append(
@@ -177,13 +179,13 @@ class _LayoutFiles(BaseModel):
 
 
 def files_read(rule: Rule) -> list[str]:
-    """Of the files that collectors write, those in which the rule looks, as globs."""
+    """Globs of the collectors' files that the rule reads."""
     return [glob for glob, path in _known_files() if rule.reads_file(path, role_of(path))]
 
 
 def component_files() -> dict[str, list[str]]:
-    """By component, the logs that can hold its lines, as globs."""
-    logs = [(glob, role) for glob, path in _known_files() if (role := role_of(path)).kind is Kind.LOG]
+    """For each component, globs of the logs that can hold its lines."""
+    logs = [(glob, role) for glob, path in _known_files() if (role := role_of(path)).kind is FileKind.LOG]
     return {each: [glob for glob, role in logs if each in role.holds] for each in sorted(components())}
 
 
@@ -196,7 +198,7 @@ def _known_files() -> tuple[tuple[str, str], ...]:
 
 
 def look_alikes(rule: Rule, pack: RulePack) -> dict[str, str]:
-    """Ids of rules that one could take for this one, and why."""
+    """Ids of rules that could be mistaken for this one, and why."""
     found = dict.fromkeys(rule.mistaken_for, "named by the rule")
     for other in pack.rules:
         if rule.id in other.mistaken_for:
@@ -216,42 +218,42 @@ def also_firing(rule: Rule, pack: RulePack) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class RuleProblem:
     """`about` is the id of a rule or suppression, or "" when a file could not be read at all."""
 
     about: str
     error: InputRefused
 
 
-def problems(library: Library, *, style: bool = True) -> list[Problem]:
+def problems(library: RuleLibrary, *, style: bool = True) -> list[RuleProblem]:
     """Everything that is wrong with what the overlay brings, or with the catalog when there is no overlay.
 
     With `style` also what loading does not refuse.
     """
     known = library.merged.rules
-    found = [Problem(about="", error=error) for error in library.merged.problems]
+    found = [RuleProblem(about="", error=error) for error in library.merged.problems]
     for rule in touched_rules(library):
-        found.extend(Problem(about=rule.id, error=error) for error in rule_problems(rule, known))
+        found.extend(RuleProblem(about=rule.id, error=error) for error in rule_problems(rule, known))
         if style:
-            found.extend(Problem(about=rule.id, error=error) for error in _style_problems(rule, library))
+            found.extend(RuleProblem(about=rule.id, error=error) for error in _style_problems(rule, library))
     for suppression in library.pack.suppressions:
         errors = suppression_problems(suppression, known)
-        found.extend(Problem(about=suppression.id, error=error) for error in errors)
-    found.extend(Problem(about="", error=error) for error in shared_names(library.pack.rules))
+        found.extend(RuleProblem(about=suppression.id, error=error) for error in errors)
+    found.extend(RuleProblem(about="", error=error) for error in shared_names(library.pack.rules))
     return found
 
 
-def touched_rules(library: Library) -> list[Rule]:
+def touched_rules(library: RuleLibrary) -> list[Rule]:
     """What the overlay adds, replaces or patches; the whole catalog where there is no overlay."""
     rules = library.pack.rules
     if not (
         library.overlay.rules or library.overlay.suppressions or library.overlay.patches or library.overlay.problems
     ):
         return list(rules)
-    return [rule for rule in rules if library.origin(rule) is not Origin.BUILT_IN]
+    return [rule for rule in rules if library.origin(rule) is not RuleOrigin.BUILT_IN]
 
 
-def _style_problems(rule: Rule, library: Library) -> Iterator[InputRefused]:
+def _style_problems(rule: Rule, library: RuleLibrary) -> Iterator[InputRefused]:
     if len(rule.name) > LONGEST_NAME:
         yield InputRefused(f"the name has {len(rule.name)} characters", hint=f"say it in {LONGEST_NAME}")
     if any(PLACEHOLDER in _text(sample) for sample in (*rule.samples.fires, *rule.samples.quiet)):
@@ -274,7 +276,7 @@ def _long_words(texts: Iterable[str]) -> set[str]:
     return {word.lower() for text in texts for word in re.findall(r"[A-Za-z]{4,}", text)}
 
 
-def _duplicates(rule: Rule, library: Library) -> Iterator[InputRefused]:
+def _duplicates(rule: Rule, library: RuleLibrary) -> Iterator[InputRefused]:
     hint = "patch that rule, replace it by its id, or give this one another wording"
     others = [other for other in library.pack.rules if other.id != rule.id and other.id in library.catalog.rules]
     rivals = [other for other in others if set(other.reads) & {*rule.reads, ANY}]

@@ -1,6 +1,6 @@
-"""Rules out of a node problem detector's configuration: one for each pattern, with a sample made from it.
+"""Turns a node problem detector's configuration into rules: one for each pattern, with a sample made from it.
 
-Its patterns are Go's, so nearly RE2 as it is. They see a message without time and host, ours see the whole line.
+Its patterns are Go's, so nearly RE2. They match a message without time and host; ours match the whole line.
 """
 
 import json
@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from affidavit.errors import InputRefused
-from affidavit.rules.patterns import Wordings
+from affidavit.matching.patterns import Wordings
 from affidavit.rules.rule import Rule
 
 AREA = "npd"
@@ -51,7 +51,7 @@ class Imported:
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """A text that a pattern matches, and how many characters of it no other match could do without."""
+    """A text that a pattern matches, and how many of its characters every match must have."""
 
     text: str
     fixed: int
@@ -112,7 +112,7 @@ def rule_file(rule: Rule) -> str:
 
 
 def commented_file(left: Left) -> str:
-    """What could not be imported, as a file that loads nothing."""
+    """What could not be imported, as a file of comments."""
     lines = [
         f"Not imported: {left.why}",
         "Write `match` and a line that it matches, and rename this file to *.yaml.",
@@ -128,7 +128,7 @@ def slug(reason: str) -> str:
 
 
 def example(pattern: str) -> Example:
-    """The shortest way through the pattern, with `.*` and its like taken once. Verify it: `\\b` is not looked at."""
+    """A short text that the pattern matches; `.*` and the like are taken once. Verify it, because `\\b` is ignored."""
     return _Reader(_TOKEN.findall(pattern)).alternatives()
 
 
@@ -233,14 +233,14 @@ def _translated_token(token: str) -> str:
         return re.sub(r"^\(\?\)$", "", token.replace("s", ""))
     if not token.isascii():
         return "".join(f"\\x{byte:02x}" for byte in token.encode())
-    # The message begins after time, host and program, so its start is nowhere special on the line.
+    # The message begins after time, host and program, so `^` cannot mean the start of the line.
     return {"^": "", r"\A": "", r"\z": "$", r"\Z": "$", r"\v": r"\x0b"}.get(token, token)
 
 
 def _samples(pattern: str, prefix: str) -> tuple[str, str]:
-    """A line that matches, and the nearest line that does not: the same one, broken off earlier."""
+    """A line that matches, and one that just does not: the same line, cut short."""
     wordings = Wordings((pattern,))
-    # Patterns are about bytes and so is their example; a sample is text.
+    # A pattern and its example are bytes; a sample is text.
     text = example(pattern).text.encode("latin-1").decode("utf-8", "replace")
     if not wordings.match((prefix + text).encode()):
         raise InputRefused("no line that it matches could be made up")

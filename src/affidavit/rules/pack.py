@@ -1,4 +1,4 @@
-"""Load the rule catalog, with an overlay of the user's own, and refuse it when a sample misbehaves."""
+"""Loads the rule catalog and a user's overlay, and refuses them when a sample does not hold."""
 
 import hashlib
 import json
@@ -13,10 +13,11 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from affidavit.errors import InputRefused
-from affidavit.rules.checked import once
-from affidavit.rules.parsed import Parsed, read_yaml
-from affidavit.rules.patterns import Wordings
-from affidavit.rules.rule import Rule, Sample, Status, Suppression, placed
+from affidavit.matching.patterns import Wordings
+from affidavit.matching.yaml_cache import Parsed, read_yaml
+from affidavit.rules.entities import capture_problem, check_entities
+from affidavit.rules.rule import Rule, RuleStatus, Sample, Suppression, placed
+from affidavit.rules.sample_cache import once
 
 SUPPRESSIONS = "suppressions"
 PATCHES = "patches"
@@ -57,7 +58,7 @@ class Patches(BaseModel):
 
 @dataclass(kw_only=True)
 class Contents:
-    """What rule files hold, by id and switched off ones included, and everything that is wrong with them."""
+    """The content of rule files by id, also of rules that are switched off, and every problem found in them."""
 
     rules: dict[str, Rule] = field(default_factory=lambda: dict[str, Rule]())
     suppressions: dict[str, Suppression] = field(default_factory=lambda: dict[str, Suppression]())
@@ -77,8 +78,13 @@ def load_pack(overlay: Path | None = None) -> RulePack:
         raise problem
     pack = contents.pack()
     known = (*sorted(contents.rules), *sorted(contents.suppressions))
-    once("rules", (pack.version, *known), lambda: check_pack(contents.rules, contents.suppressions))
+    once("rules", (pack.version, *known), lambda: _check_all(contents))
     return pack
+
+
+def _check_all(contents: Contents) -> None:
+    check_entities()
+    check_pack(contents.rules, contents.suppressions)
 
 
 def read_catalog() -> Contents:
@@ -101,7 +107,7 @@ def read_overlay(*paths: Path) -> Contents:
 
 
 def merge(catalog: Contents, overlay: Contents) -> Contents:
-    """Problems of patches join those of the overlay."""
+    """The catalog with the overlay's rules and patches. Problems of patches join those of the overlay."""
     merged = Contents(
         rules={**catalog.rules, **overlay.rules},
         suppressions={**catalog.suppressions, **overlay.suppressions},
@@ -130,7 +136,7 @@ def check_pack(rules: Mapping[str, Rule], suppressions: Mapping[str, Suppression
 
 
 def rule_problems(rule: Rule, known: Mapping[str, Rule]) -> Iterator[InputRefused]:
-    """Everything for which loading refuses the rule."""
+    """Every problem for which loading refuses the rule."""
     if unknown := [*rule.unknown_reads(), *(other for other in rule.mistaken_for if other not in known)]:
         yield InputRefused(f"rule {rule.id} names {', '.join(unknown)}, which does not exist")
     try:
@@ -142,6 +148,13 @@ def rule_problems(rule: Rule, known: Mapping[str, Rule]) -> Iterator[InputRefuse
         yield from _unshown_wordings(rule, rule.match, rule.wordings, rule.samples.fires)
         yield from _unshown_wordings(rule, rule.cleared_by, rule.clearing, rule.samples.clears)
         yield from _unshown_wordings(rule, rule.planned_by, rule.planning, rule.samples.plans)
+    yield from _capture_problems(rule)
+
+
+def _capture_problems(rule: Rule) -> Iterator[InputRefused]:
+    for pattern in rule.captures:
+        if problem := capture_problem(pattern, map(_text, rule.samples.fires)):
+            yield InputRefused(f"rule {rule.id}: captures: {problem}")
 
 
 def suppression_problems(suppression: Suppression, known: Mapping[str, Rule]) -> Iterator[InputRefused]:
@@ -167,7 +180,7 @@ def shared_names(rules: tuple[Rule, ...]) -> Iterator[InputRefused]:
 
 
 def _switched_on(items: Mapping[str, _Item]) -> tuple[_Item, ...]:
-    return tuple(items[key] for key in sorted(items) if items[key].status is not Status.OFF)
+    return tuple(items[key] for key in sorted(items) if items[key].status is not RuleStatus.OFF)
 
 
 def _read_folder(folder: Traversable, contents: Contents) -> None:
@@ -209,7 +222,7 @@ def _valid(parsed: Parsed, name: str, kind: type[_Data], contents: Contents) -> 
         contents.problems.append(InputRefused(f"{name} cannot be read: {parsed.error}", hint=hint))
         return None
     try:
-        # A file of patches that holds comments alone patches nothing.
+        # A file of patches with only comments patches nothing.
         return kind.model_validate({} if parsed.document is None and kind is Patches else parsed.document)
     except ValidationError as error:
         contents.problems.extend(_schema_problems(name, error))

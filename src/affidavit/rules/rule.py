@@ -1,4 +1,4 @@
-"""A rule: what a line says, where it may say so, what that means. One file each, with samples."""
+"""The schema of a rule: the wordings it matches, the files it reads, what it means. One file each, with samples."""
 
 import re
 from enum import StrEnum
@@ -9,8 +9,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from affidavit.bundle.layout import (
     ANY,
+    FileKind,
     FileRole,
-    Kind,
     component_of,
     components,
     example_path,
@@ -19,13 +19,14 @@ from affidavit.bundle.layout import (
     role_of,
 )
 from affidavit.evidence.severity import Severity
-from affidavit.rules.patterns import Wordings
+from affidavit.matching.patterns import Wordings
+from affidavit.rules.entities import EntityPatterns, with_captures
 
 Sentence = Annotated[str, Field(min_length=8, max_length=300)]
 Texts = tuple[Annotated[str, Field(min_length=1)], ...]
 
 
-class Status(StrEnum):
+class RuleStatus(StrEnum):
     DRAFT = "draft"
     TRIAL = "trial"
     STABLE = "stable"
@@ -38,10 +39,10 @@ class _Data(BaseModel):
 
 def _off_means_off(value: object) -> object:
     """YAML reads a bare `off` as false."""
-    return Status.OFF if value is False else value
+    return RuleStatus.OFF if value is False else value
 
 
-Switch = Annotated[Status, BeforeValidator(_off_means_off)]
+Switch = Annotated[RuleStatus, BeforeValidator(_off_means_off)]
 
 
 class PlacedSample(_Data):
@@ -62,7 +63,7 @@ class RuleSamples(_Data):
 
 
 class Repetition(_Data):
-    """A fault only from so many lines in so many seconds; `otherwise` is its severity below that."""
+    """It is a fault only from so many lines in so many seconds; `otherwise` is the severity below that."""
 
     times: Annotated[int, Field(ge=2)]
     within_seconds: Annotated[int, Field(ge=1)]
@@ -73,7 +74,7 @@ class Described(_Data):
     """What a person is told about a fault, however it is found: by a line rule or by a check."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
-    status: Switch = Status.STABLE
+    status: Switch = RuleStatus.STABLE
     name: Annotated[str, Field(min_length=4, max_length=60)]
     means: Sentence
     severity: Severity
@@ -92,21 +93,25 @@ class Rule(Described):
     startup_seconds: Annotated[int, Field(ge=0, le=3600)] = 0
     repeated: Repetition | None = None
     marks_start: bool = False
+    lasts: bool = False
+    """Once seen, the fault holds until the node reboots, even if no further line says so."""
+    captures: Texts = ()
+    """Patterns for names that only this rule's lines have. Their named groups are kinds of `entities.yaml`."""
     samples: RuleSamples
 
     def reads_file(self, path: str, role: FileRole) -> bool:
         """Whether any line of the file could be this rule's. Command output is read only when named by path."""
         if not role.is_read:
             return False
-        is_ours = role.kind is Kind.LOG and any(component in self.reads for component in role.holds)
+        is_ours = role.kind is FileKind.LOG and any(component in self.reads for component in role.holds)
         return is_ours or self._reads_all_of(path, role)
 
     def owns_all_of(self, path: str, role: FileRole) -> bool:
-        """Whether every line of the file is the rule's to read, whoever wrote it."""
+        """Whether the rule reads every line of the file, whichever component wrote it."""
         return self._reads_all_of(path, role) or all(component in self.reads for component in role.holds)
 
     def accepts(self, line: bytes, path: str, role: FileRole) -> bool:
-        """For a line that matches: is it really this rule's?"""
+        """Whether a line that matches really belongs to this rule."""
         return self.owns(line, path, role) and not self.exceptions.match(line)
 
     def owns(self, line: bytes, path: str, role: FileRole) -> bool:
@@ -114,13 +119,13 @@ class Rule(Described):
         return self._reads_all_of(path, role) or component_of(line, role) in self.reads
 
     def fires_on(self, line: bytes, path: str, role: FileRole) -> bool:
-        """The whole meaning of the rule on one line, by RE2 alone."""
+        """Whether the rule fires on one line, by RE2 alone. This defines what the rule means."""
         if not self.reads_file(path, role) or not self.wordings.match(line):
             return False
         return self.accepts(line, path, role)
 
     def _reads_all_of(self, path: str, role: FileRole) -> bool:
-        if role.kind is Kind.LOG and ANY in self.reads:
+        if role.kind is FileKind.LOG and ANY in self.reads:
             return True
         return self.names_file(path)
 
@@ -145,6 +150,11 @@ class Rule(Described):
         return Wordings(self.planned_by)
 
     @cached_property
+    def names_in(self) -> EntityPatterns:
+        """The names in lines of this rule."""
+        return with_captures(self.captures)
+
+    @cached_property
     def globs(self) -> tuple[re.Pattern[str], ...]:
         return tuple(glob_pattern(entry) for entry in self.reads if _is_glob(entry))
 
@@ -161,7 +171,7 @@ class Suppression(_Data):
     """Hits of `rules` on lines that match `context` are explained by `reason` and are no finding."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
-    status: Switch = Status.STABLE
+    status: Switch = RuleStatus.STABLE
     rules: Annotated[Texts, Field(min_length=1)]
     context: str
     reason: Sentence
@@ -173,7 +183,7 @@ class Suppression(_Data):
 
 
 def placed(sample: Sample, rule: Rule) -> tuple[bytes, str, FileRole]:
-    """The sample's line, its file and what that file is. A bare line stands in the first file the rule reads."""
+    """The sample's line, its file and the file's role. A bare line is placed in the first file the rule reads."""
     path = sample.in_ if isinstance(sample, PlacedSample) else _first_file(rule.reads)
     line = sample.line if isinstance(sample, PlacedSample) else sample
     return line.encode("utf-8"), path, role_of(path)

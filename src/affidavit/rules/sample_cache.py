@@ -1,4 +1,4 @@
-"""Rules whose samples were seen to hold are not tried again at the next start: they and our code are the same."""
+"""Remembers which rules' samples held, so that the next start with the same rules and code does not try them again."""
 
 import hashlib
 import os
@@ -7,17 +7,31 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from affidavit.rules.kept import keep, read_kept
+from affidavit.matching.disk_cache import keep, read_kept
 
 _MARKS = "checked"
 _MOST = 64
 _OURS = Path(__file__).parent.parent
-# What decides whether a sample holds.
-_JUDGES = ("rules", "checks", "checks/compute", "bundle", "evidence", "index")
+# The folders whose code decides whether a sample holds.
+_JUDGES = (
+    "matching",
+    "rules",
+    "checks",
+    "checks/compute",
+    "bundle",
+    "bundle/safety",
+    "bundle/sources",
+    "evidence",
+    "index",
+    "index/scanning",
+    "index/times",
+    "verdict",
+    "verdict/graph",
+)
 
 
 def once(what: str, content: Iterable[str], check: Callable[[], object]) -> None:
-    """`check`, unless it held for the same content before. It raises when it does not hold."""
+    """Calls `check` unless it held for the same content before. `check` raises when it does not hold."""
     parts = (what, *content, version("google-re2"), *_code())
     name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
     if read_kept(_MARKS, name) is None:
@@ -27,7 +41,11 @@ def once(what: str, content: Iterable[str], check: Callable[[], object]) -> None
 
 @cache
 def _code() -> tuple[str, ...]:
-    """Changes when our code does, also in a checkout that somebody works on."""
+    """A fingerprint of our code. It also changes when a file in a checkout is edited."""
     files = (entry for folder in _JUDGES for entry in os.scandir(_OURS / folder) if entry.is_file())
-    facts = ((entry.name, entry.stat()) for entry in files if entry.name.endswith((".py", "layout.yaml")))
+    facts = (
+        (entry.name, entry.stat())
+        for entry in files
+        if entry.name.endswith((".py", "layout.yaml", "recognition.yaml", "entities.yaml"))
+    )
     return tuple(sorted(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in facts))

@@ -1,4 +1,4 @@
-"""What can be worked out: small functions over documents that know no severity. Checks name them here.
+"""The computations that checks name: small functions over documents. They know nothing of severity.
 
 A function takes documents and keyword arguments and yields what it found. It never raises, whatever is in the
 documents: text it cannot read is no finding, and `NotComputable` where somebody should know.
@@ -14,7 +14,7 @@ from affidavit.checks.compute import (
     dns,
     interfaces,
     iptables,
-    kubelet,
+    kubelet_flags,
     pod_routes,
     processes,
     services,
@@ -28,6 +28,7 @@ COMPUTATIONS: Mapping[str, Computation] = {
     "addresses.counter": addresses.counter,
     "addresses.share": addresses.share,
     "boots.frequent": boots.frequent,
+    "boots.unclean": boots.unclean,
     "checkpoint.contradicts": checkpoint.contradicts,
     "cron.rapid": boots.rapid_cron,
     "disk.free-extents": disk.free_extents,
@@ -35,6 +36,7 @@ COMPUTATIONS: Mapping[str, Computation] = {
     "disk.use": disk.use,
     "dns.long-search-list": dns.long_search_list,
     "dns.no-nameserver": dns.no_nameserver,
+    "dns.own-nameserver": dns.own_nameserver,
     "dns.too-many-nameservers": dns.too_many_nameservers,
     "interfaces.adapter-counter": interfaces.adapter_counter,
     "interfaces.conntrack-counter": interfaces.conntrack_counter,
@@ -46,7 +48,7 @@ COMPUTATIONS: Mapping[str, Computation] = {
     "iptables.forward-drops-pods": iptables.forward_drops_pods,
     "iptables.services-missing": iptables.services_missing,
     "iptables.unexpected-rejects": iptables.unexpected_rejects,
-    "kubelet.flag-differs": kubelet.flag_differs,
+    "kubelet.flag-differs": kubelet_flags.flag_differs,
     "pods.default-routes-missing": pod_routes.default_routes_missing,
     "pods.no-way-out": pod_routes.no_way_out,
     "pods.routes-missing": pod_routes.routes_missing,
@@ -60,6 +62,7 @@ COMPUTATIONS: Mapping[str, Computation] = {
     "processes.pressure": processes.pressure,
     "services.none-active": services.none_active,
     "services.windows-stopped": services.windows_stopped,
+    "sysctl.at-most": sysctl.setting_at_most,
     "sysctl.conntrack-use": sysctl.conntrack_use,
     "sysctl.equals": sysctl.setting_equals,
     "sysctl.file-handles": sysctl.file_handles,

@@ -1,4 +1,4 @@
-"""Counters of ipamd, in Prometheus' text form although the file is called metrics.json."""
+"""Reads ipamd's counters. The file is called metrics.json but is in Prometheus' text form."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,7 +25,7 @@ def counter(documents: Sequence[Document], *, metric: str, at_least: float) -> I
 
 
 def _metrics(document: Document) -> dict[str, tuple[int, float]]:
-    """Those without labels: name → line and value."""
+    """Metrics without labels: name → line and value."""
     metrics: dict[str, tuple[int, float]] = {}
     for number, text in document.lines():
         words = text.split()

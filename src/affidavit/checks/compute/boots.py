@@ -1,5 +1,6 @@
-"""How often the node booted, from `last reboot` or `journalctl --list-boots`, and what cron repeats too often."""
+"""Counts boots and judges how the last one came, and finds commands that cron repeats too often."""
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
@@ -8,6 +9,8 @@ from affidavit.checks.found import Found, Shown
 from affidavit.checks.text import Document
 
 _YEAR = 365 * 86400
+_ROOT = r"\((?:nvme0n1p\d+|xvda\d*|sda\d*|root)\)"
+_ROOT_REPLAYED = re.compile(rf"XFS {_ROOT}: Starting recovery|EXT4-fs {_ROOT}: recovery complete")
 
 
 def frequent(documents: Sequence[Document], *, at_least: int, within_hours: float) -> Iterator[Found]:
@@ -19,8 +22,34 @@ def frequent(documents: Sequence[Document], *, at_least: int, within_hours: floa
                 break
 
 
+def unclean(documents: Sequence[Document]) -> Iterator[Found]:
+    """Finds a boot that followed no shutdown: `last` says crash, or the root file system replayed its journal.
+
+    A replay counts only if the node booted before. On a first boot it tells how the image was made.
+    """
+    for document in documents:
+        for number, text in document.lines():
+            if text.startswith("reboot ") and " - crash" in text:
+                yield Shown(document.path, number, "the boot of this line ended without a shutdown")
+                return
+    if any(_is_second_boot(document) for document in documents):
+        yield from _replayed(documents)
+
+
+def _is_second_boot(document: Document) -> bool:
+    return len(list(_last_reboots(document)) or list(_journal_boots(document))) > 1
+
+
+def _replayed(documents: Sequence[Document]) -> Iterator[Found]:
+    for document in documents:
+        for number, text in document.lines():
+            if _ROOT_REPLAYED.search(text):
+                yield Shown(document.path, number, "the root file system was not unmounted before this boot")
+                return
+
+
 def rapid_cron(documents: Sequence[Document], *, within_seconds: float, at_least: int) -> Iterator[Found]:
-    """The same command of the same user again so soon, at least so often; shown at its first repetition."""
+    """Finds a command that one user's cron repeats too soon, too often. It is shown at its first repetition."""
     for document in documents:
         last: dict[str, int] = {}
         repeats: dict[str, tuple[int, int]] = {}
@@ -39,7 +68,7 @@ def rapid_cron(documents: Sequence[Document], *, within_seconds: float, at_least
 
 
 def _last_reboots(document: Document) -> Iterator[tuple[int, int]]:
-    """Newest first and without a year: a time that is later than the one above it is of the year before."""
+    """Lines are newest first and have no year: a time later than the one above it is of the year before."""
     years, above = 0, None
     for number, text in document.lines():
         words = text.split()
@@ -53,7 +82,7 @@ def _last_reboots(document: Document) -> Iterator[tuple[int, int]]:
 
 
 def _journal_boots(document: Document) -> Iterator[tuple[int, int]]:
-    """Index, boot id, weekday, date, time, zone; in either order."""
+    """Columns: index, boot id, weekday, date, time, zone. Oldest or newest first."""
     for number, text in document.lines():
         words = text.split()
         if len(words) > 5 and whole(words[0].removeprefix("-")) is not None and len(words[1]) == 32:

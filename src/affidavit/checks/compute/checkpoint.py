@@ -1,4 +1,4 @@
-"""Does the checkpoint that ipamd starts from agree with itself and with what ipamd holds in memory?
+"""Finds contradictions within ipamd's checkpoint, and between it and what ipamd holds in memory.
 
 Only contradictions count. An entry that one of the two files lacks says nothing: they are written seconds apart.
 """
@@ -49,7 +49,7 @@ def _allocations(content: object) -> Iterator[tuple[str, str]]:
 
 
 def _in_memory(content: object) -> Iterator[tuple[str, str]]:
-    """Address → container of those that are in use."""
+    """Address → container, for addresses in use."""
     for adapter in map(members_of, members_of(members_of(content).get("ENIs")).values()):
         for cidr in (cidr for key in _CIDRS for cidr in members_of(adapter.get(key)).values()):
             for address, use in members_of(members_of(cidr).get("IPAddresses")).items():

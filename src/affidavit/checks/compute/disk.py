@@ -1,4 +1,4 @@
-"""How full file systems are, from `df` and `df -i`, and which are read-only."""
+"""Finds file systems that are full, from `df` and `df -i`, or read-only."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,9 @@ _NO_DISK = ("overlay", "tmpfs", "devtmpfs", "udev", "squashfs", "erofs", "efivar
 _IMAGE_DEVICES = ("/dev/loop", "/dev/sr")
 _IMAGE_TYPES = ("squashfs", "erofs", "iso9660", "overlay", "tmpfs")
 # Bottlerocket's root is an image behind dm-verity: read-only, and as full as it was built.
-_VERITY = "/dev/dm-"
+_VERITY = ("/dev/dm-", "/dev/root")
+# Only its bundles hold this file.
+_BOTTLEROCKET_MOUNTS = "proc-mounts"
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,14 @@ def read_only(documents: Sequence[Document], *, places: tuple[str, ...]) -> Iter
     """A `*` in a place stands for anything, slashes too."""
     for document in documents:
         for mount in _mounts(document):
-            is_image = mount.device.startswith((_VERITY, *_IMAGE_DEVICES)) or mount.kind in _IMAGE_TYPES
+            is_image = mount.kind in _IMAGE_TYPES or mount.device.startswith((*_images(document), *_IMAGE_DEVICES))
             is_meant = any(fnmatchcase(mount.place, place) for place in places)
             if is_meant and "ro" in mount.options and mount.device.startswith("/dev/") and not is_image:
                 yield Shown(document.path, mount.line, f"{mount.device} is mounted read-only on {mount.place}")
+
+
+def _images(document: Document) -> tuple[str, ...]:
+    return _VERITY if document.path.endswith(_BOTTLEROCKET_MOUNTS) else _VERITY[:1]
 
 
 def free_extents(documents: Sequence[Document], *, below: float) -> Iterator[Found]:
@@ -75,7 +81,7 @@ def free_extents(documents: Sequence[Document], *, below: float) -> Iterator[Fou
 
 
 def _rows(document: Document) -> Iterator[_Use]:
-    """By shape, not by header: the header's words depend on the locale."""
+    """Rows are recognised by shape, not by the header, whose words depend on the locale."""
     for number, text in document.lines():
         words = text.split(None, 5)
         percent = whole(words[4][:-1]) if len(words) == 6 and words[4].endswith("%") else None

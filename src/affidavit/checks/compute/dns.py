@@ -1,4 +1,4 @@
-"""The node's resolv.conf, which pods with the default DNS policy inherit."""
+"""Checks the node's resolv.conf, which pods with the DNS policy `Default` inherit."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,6 +13,18 @@ def no_nameserver(documents: Sequence[Document]) -> Iterator[Found]:
             yield NotComputable(document.path, "is empty, so the node's name servers are unknown")
         elif not any(words[0] == "nameserver" and len(words) > 1 for _, words in entries):
             yield Shown(document.path, 1, "no line names a name server")
+
+
+def own_nameserver(documents: Sequence[Document]) -> Iterator[Found]:
+    """Finds a nameserver that is neither on the node nor the VPC's own: those end in .2, or are link-local."""
+    for document in documents:
+        for number, words in _entries(document):
+            if words[0] == "nameserver" and len(words) > 1 and not _is_given(words[1]):
+                yield Shown(document.path, number, f"name server {words[1]} is not the resolver of the VPC")
+
+
+def _is_given(server: str) -> bool:
+    return server.startswith(("127.", "169.254.", "fd00:ec2:", "::1", "fe80:")) or server.endswith(".2")
 
 
 def too_many_nameservers(documents: Sequence[Document], *, most: int) -> Iterator[Found]:

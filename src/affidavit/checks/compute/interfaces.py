@@ -1,4 +1,4 @@
-"""Network interfaces from `ifconfig`, their link files, and counters since boot of `ethtool -S` and `conntrack -S`."""
+"""Checks network interfaces: `ifconfig`, link files, and the counters since boot of `ethtool -S` and `conntrack -S`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class _Interface:
 
 
 def flag_missing(documents: Sequence[Document], *, flag: str, unless_named: tuple[str, ...]) -> Iterator[Found]:
-    """Interfaces that carry traffic: loopback, or both broadcast and multicast. One that is down misses UP alone."""
+    """Only interfaces that carry traffic: loopback, or both broadcast and multicast. One that is down lacks only UP."""
     for document in documents:
         for each in _interfaces(document):
             carries = "LOOPBACK" in each.flags or {"BROADCAST", "MULTICAST"} <= set(each.flags)
@@ -27,10 +27,10 @@ def flag_missing(documents: Sequence[Document], *, flag: str, unless_named: tupl
 
 
 def no_loopback(documents: Sequence[Document]) -> Iterator[Found]:
-    """Only in a listing that is whole: a command that was stopped leaves the end out."""
+    """Judges only a complete listing. A stopped command leaves the end out; `ifconfig ens5` lists one interface."""
     for document in documents:
         interfaces = list(_interfaces(document))
-        if interfaces and interfaces[-1].counters and not any("LOOPBACK" in each.flags for each in interfaces):
+        if len(interfaces) > 1 and interfaces[-1].counters and not any("LOOPBACK" in each.flags for each in interfaces):
             names = ", ".join(each.name for each in interfaces[:5])
             yield Shown(document.path, interfaces[0].line, f"{len(interfaces)} interfaces and no loopback: {names}")
 
@@ -57,7 +57,7 @@ def adapter_counter(documents: Sequence[Document], *, counter: str, above: int) 
 
 
 def conntrack_counter(documents: Sequence[Document], *, counter: str, at_least: int) -> Iterator[Found]:
-    """One line a processor; their sum counts."""
+    """There is one line per processor; their sum counts."""
     for document in documents:
         counts = {number: count for number, text in document.lines() if (count := _per_cpu(text, counter))}
         total = sum(counts.values())

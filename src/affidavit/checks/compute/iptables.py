@@ -1,4 +1,4 @@
-"""What the node's packet filter says, from `iptables-save` and from `iptables -L` of the filter table."""
+"""Checks the node's packet filter, from `iptables-save` and from `iptables -L` of the filter table."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +16,11 @@ class _Rule:
     line: int
     chain: str
     words: tuple[str, ...]
-    """Without the comment."""
+    """The rule's words without its comment."""
     comment: str
 
     listed_target: str = ""
-    """Where the rule is a row of a table: its third column."""
+    """The third column, when the rule is a row of a listing."""
 
     @property
     def target(self) -> str:
@@ -45,7 +45,7 @@ class _Table:
 def unexpected_rejects(
     documents: Sequence[Document], *, expected_chains: tuple[str, ...], expected: tuple[str, ...]
 ) -> Iterator[Found]:
-    """`expected` are pairs `CHAIN: text`: such a rule of the chain is normal when it holds the text."""
+    """`expected` are pairs `CHAIN: text`: a rule of that chain with that text is normal."""
     pairs = [pair.partition(": ")[::2] for pair in expected]
     for document, tables in _filters(documents):
         for table in tables:
@@ -108,7 +108,7 @@ def _filters(documents: Sequence[Document]) -> Iterator[tuple[Document, Iterator
 
 
 def _listed(document: Document) -> Iterator[_Table]:
-    """The filter table as `iptables --list --verbose --numeric` prints it; OUTPUT stands behind FORWARD."""
+    """The filter table as `iptables --list --verbose --numeric` prints it; OUTPUT comes after FORWARD."""
     table, chain = _Table("filter", 1), ""
     for number, text in document.lines():
         words = text.replace("(", " ").replace(")", " ").split()
@@ -173,7 +173,7 @@ def _works_with_iptables(documents: Sequence[Document]) -> bool:
 
 
 def _legacy_warning(document: Document) -> int:
-    """The line on which iptables of the nftables kind warns of tables of the other kind; 0 when it does not."""
+    """The line on which iptables-nft warns of legacy tables; 0 when there is none."""
     for number, text in document.lines():
         if text.startswith("# Warning: ip") and "-legacy tables present" in text:
             return number

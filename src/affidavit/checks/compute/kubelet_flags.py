@@ -1,4 +1,4 @@
-"""The kubelet's flags against its configuration file: a flag wins, and the file then misleads its reader."""
+"""Finds kubelet flags that differ from its configuration file. The flag wins, so the file misleads its reader."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Numbers in command output, read without surprises: other text, other digits and absurd lengths are no number."""
+"""Reads numbers in command output strictly: other text, non-ASCII digits and absurd lengths are no number."""
 
 import re
 

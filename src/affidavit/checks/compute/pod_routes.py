@@ -1,4 +1,4 @@
-"""Do the routes and rules of the VPC CNI exist for every pod address it has given out? IPv4 only.
+"""Checks that the VPC CNI's routes and rules exist for every pod address it has given out. IPv4 only.
 
 Missing or empty files say nothing: ipamd may be down, or the collector was told to leave it alone.
 """
@@ -32,7 +32,7 @@ def routes_missing(documents: Sequence[Document]) -> Iterator[Found]:
 
 
 def default_routes_missing(documents: Sequence[Document]) -> Iterator[Found]:
-    """Pods of a further interface leave through its own table, which is of no use without a default route."""
+    """Pods on a secondary interface use its own route table, which is useless without a default route."""
     rules, routes = named(documents, _RULES), named(documents, _ROUTES)
     if rules is None or routes is None:
         return
@@ -48,7 +48,7 @@ def default_routes_missing(documents: Sequence[Document]) -> Iterator[Found]:
 
 
 def no_way_out(documents: Sequence[Document]) -> Iterator[Found]:
-    """The node's own table has routes, and none of them is a default route."""
+    """Finds that the node's main table has routes, but no default route."""
     routes = named(documents, _ROUTES)
     if routes is None:
         return
@@ -78,7 +78,7 @@ def _without(enis: Document, known: set[str], problem: str) -> Iterator[Found]:
 
 
 def _by_line(enis: Document, addresses: set[str]) -> dict[int, list[str]]:
-    """Where each address is named first."""
+    """The line that names each address first."""
     lines: dict[int, list[str]] = {}
     for address, line in first_lines(enis, addresses).items():
         lines.setdefault(line, []).append(address)

@@ -1,4 +1,4 @@
-"""Counts from `ps`, /proc and `top`: processes, their states, environments, waiting and memory."""
+"""Checks processes with `ps`, /proc and `top`: their number, states, environments, waiting times and memory."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from affidavit.checks.found import Found, NotComputable, Shown
 from affidavit.checks.text import Document, named
 
 PS = "system/ps.txt"
+TOP = "system/top.txt"
 _TICKS = 100  # of /proc/<pid>/stat a second, on every EKS kernel
 
 
@@ -41,7 +42,7 @@ def in_state(documents: Sequence[Document], *, state: str, called: str, at_least
 
 
 def pids(documents: Sequence[Document], *, from_percent: float) -> Iterator[Found]:
-    """Every thread takes a pid, and the smaller of the two limits is met first."""
+    """Every thread takes a pid, and the smaller of the two limits is reached first."""
     sysctls = named(documents, SYSCTLS)
     count, unit = _tasks(documents)
     if sysctls is None or not count:
@@ -89,7 +90,9 @@ def io_delay(documents: Sequence[Document], *, seconds: float, percent: float) -
                 yield Shown(document.path, delay.line, detail)
 
 
-def memory_available(documents: Sequence[Document], *, below_percent: float) -> Iterator[Found]:
+def memory_available(
+    documents: Sequence[Document], *, below_percent: float, from_percent: float = 0
+) -> Iterator[Found]:
     """The head of `top`, in KiB or MiB: the total stands on the Mem line, the available on the Swap line."""
     for document in documents:
         total = 0.0
@@ -100,7 +103,7 @@ def memory_available(documents: Sequence[Document], *, below_percent: float) -> 
                 total = decimal(words[0]) or 0.0
             elif head.rstrip().endswith(" Swap") and words[-2:] == ["avail", "Mem"]:
                 free = decimal(words[-3]) if len(words) > 2 else None
-                if free is not None and total > 0 and 100 * free / total < below_percent:
+                if free is not None and total > 0 and from_percent <= 100 * free / total < below_percent:
                     yield Shown(document.path, number, f"{100 * free / total:.1f} % of the memory is available")
                 return
 
@@ -136,6 +139,22 @@ def _delay(number: int, text: str) -> _Delay | None:
 
 
 def _tasks(documents: Sequence[Document]) -> tuple[int, str]:
+    """The largest count of any list: a list may hold only the first rows."""
+    return max(_listed(documents), _counted_by_top(documents))
+
+
+def _counted_by_top(documents: Sequence[Document]) -> tuple[int, str]:
+    """`Threads: 812 total, …` or `Tasks: 301 total, …` in the head of top."""
+    if document := named(documents, TOP):
+        for _, text in document.lines():
+            head, _, values = text.partition(":")
+            words = values.split()
+            if head in ("Threads", "Tasks") and words[1:2] in (["total"], ["total,"]):
+                return whole(words[0]) or 0, "threads" if head == "Threads" else "processes"
+    return 0, ""
+
+
+def _listed(documents: Sequence[Document]) -> tuple[int, str]:
     if document := named(documents, "system/ps-threads.txt"):
         rows = (text.split(None, 3) for _, text in document.lines())
         count = sum(1 for row in rows if len(row) > 3 and row[1].isdigit() and row[2].isdigit())
@@ -147,6 +166,6 @@ def _tasks(documents: Sequence[Document]) -> tuple[int, str]:
 
 
 def runs(process: Process, program: str) -> bool:
-    """The process tree that `ps f` draws stands before the command."""
+    """`ps f` draws the process tree in front of the command."""
     words = process.command.lstrip(" |\\_").split(None, 1)
     return bool(words) and words[0].rpartition("/")[2] == program

@@ -1,6 +1,7 @@
-"""Units from `systemctl list-units`, which leaves out what is not active: absence counts only in a whole list.
+"""Checks systemd units and Windows services.
 
-And services of Windows, which `Get-Service` lists whatever their state.
+`systemctl list-units` leaves out what is not active, so absence counts only in a complete list. `Get-Service` lists
+every service, whatever its state.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +29,7 @@ def none_active(documents: Sequence[Document], *, units: tuple[str, ...], called
 
 
 def windows_stopped(documents: Sequence[Document], *, names: tuple[str, ...]) -> Iterator[Found]:
-    """Blocks of `Name : …` and `Status : …` lines, one a service."""
+    """Reads blocks of `Name : …` and `Status : …` lines, one per service."""
     for document in documents:
         name = ""
         for number, text in document.lines():

@@ -1,4 +1,4 @@
-"""JSON that another program wrote, read without trusting it."""
+"""Reads JSON that another program wrote, without trusting it."""
 
 import json
 import re
@@ -8,14 +8,14 @@ from typing import cast
 from affidavit.checks.found import whole_characters
 from affidavit.checks.text import Document
 
-# Parsed JSON takes many times its size; what ipamd and the kubelet write is far below.
+# Parsed JSON takes many times its size in memory; what ipamd and the kubelet write is far smaller.
 _LARGEST = 4 * 1024 * 1024
-# Its end may be missing, so that no quote is tried in vain: bytes in UTF-16 can look like a string without end.
+# The closing quote is optional, so that an unclosed string is scanned once: UTF-16 bytes can look like one.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
 def json_of(document: Document) -> object | None:
-    """None when it is no JSON, too deep or too large. Half a character becomes U+FFFD."""
+    """None when it is no JSON, too deep or too large. Half of a surrogate pair becomes U+FFFD."""
     if len(document.data) > _LARGEST:
         return None
     try:
@@ -25,12 +25,12 @@ def json_of(document: Document) -> object | None:
 
 
 def members_of(value: object) -> dict[str, object]:
-    """Of a JSON object; nothing of any other value."""
+    """The members of a JSON object; none for any other value."""
     return cast(dict[str, object], value) if isinstance(value, dict) else {}  # keys of a JSON object are strings
 
 
 def items_of(value: object) -> list[object]:
-    """Of a JSON array; nothing of any other value."""
+    """The items of a JSON array; none for any other value."""
     return cast(list[object], value) if isinstance(value, list) else []
 
 

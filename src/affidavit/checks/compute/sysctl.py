@@ -1,4 +1,4 @@
-"""Numbers from `sysctl --all`: how full the kernel's tables are, and what it has been through."""
+"""Checks numbers from `sysctl --all`: how full the kernel's tables are, its settings and its taint."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,7 +25,7 @@ _TAINTS = {
 
 
 def settings_of(document: Document) -> Settings:
-    """Name → line and value; the first of a name counts, since some print several lines."""
+    """Name → line and value. The first line of a name counts, because some print several."""
     settings: Settings = {}
     for number, text in document.lines():
         name, sign, value = text.partition("=")
@@ -65,6 +65,13 @@ def setting_equals(documents: Sequence[Document], *, setting: str, value: str) -
         line, text = settings_of(document).get(setting, (0, ""))
         if text == value:
             yield Shown(document.path, line, f"{setting} is {text}")
+
+
+def setting_at_most(documents: Sequence[Document], *, setting: str, most: int) -> Iterator[Found]:
+    if document := named(documents, SYSCTLS):
+        line, value = _number(settings_of(document), setting)
+        if value is not None and value <= most:
+            yield Shown(document.path, line, f"{setting} is {value}")
 
 
 def taint(documents: Sequence[Document], *, bits: tuple[int, ...]) -> Iterator[Found]:
