@@ -1,4 +1,4 @@
-"""Every setting, read once from the environment. The same program runs on a laptop and in AWS; only these differ."""
+"""Reads every setting once from the environment. Only settings differ between a laptop and AWS."""
 
 import os
 from collections.abc import Mapping
@@ -46,11 +46,23 @@ class Settings(BaseModel):
     )
     kms_key_id: str = Field("", alias="KMS_KEY_ID", description="key for SSE-KMS on every object written")
 
+    max_upload_mib: Count = Field(
+        2048, alias="MAX_UPLOAD_MIB", description="largest archive, in MiB, that is indexed; a larger one is not read"
+    )
+
     enable_collection: bool = Field(
         False, alias="ENABLE_COLLECTION", description="lets `collect` and `batch_collect` act on nodes"
     )
     allowed_clusters: Names = Field(
         "", alias="ALLOWED_CLUSTERS", description="clusters, by comma, that may be collected; empty: none"
+    )
+    bundle_fresh_minutes: Count = Field(
+        15,
+        alias="BUNDLE_FRESH_MINUTES",
+        description="a node's bundle serves its incident when it was made at most so long before the alert",
+    )
+    collection_role_arn: str = Field(
+        "", alias="COLLECTION_ROLE_ARN", description="role the collection runbook works with; empty: the caller's own"
     )
     enable_debug_envelope: bool = Field(
         False, alias="ENABLE_DEBUG_ENVELOPE", description="lets a request ask for `_debug`"
@@ -66,6 +78,15 @@ class Settings(BaseModel):
     mcp_api_key: str = Field("", alias="MCP_API_KEY", repr=False, description="bearer key of the HTTP server")
     mcp_api_key_parameter: str = Field(
         "/incident-response/mcp-api-key", alias="MCP_API_KEY_PARAMETER", description="SSM SecureString with that key"
+    )
+    mcp_keys_file: str = Field(
+        "", alias="MCP_KEYS_FILE", description="file with keys of clients and their scopes; read again when it changes"
+    )
+    mcp_requests_per_minute: Count = Field(
+        600, alias="MCP_REQUESTS_PER_MINUTE", description="requests of one client that the HTTP server answers"
+    )
+    mcp_max_connections: Count = Field(
+        256, alias="MCP_MAX_CONNECTIONS", description="connections that the HTTP server holds open"
     )
     mcp_allowed_hosts: Names = Field(
         "", alias="MCP_ALLOWED_HOSTS", description="Host headers, by comma, that the HTTP server accepts"
@@ -115,6 +136,12 @@ class Settings(BaseModel):
     )
     alert_topic_arn: str = Field(
         "", alias="ALERT_TOPIC_ARN", description="SNS topic that people are told through when an incident has ended"
+    )
+
+    incident_topic_arn: str = Field(
+        "",
+        alias="INCIDENT_TOPIC_ARN",
+        description="SNS topic that alerts come in by; the indexer tells there which node's bundle can be asked now",
     )
 
     chaos_accounts: Names = Field(

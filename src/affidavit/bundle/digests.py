@@ -1,8 +1,7 @@
-"""md5 and sha256 of everything that passes, without making it wait.
+"""Computes md5 and sha256 of a stream in a background thread.
 
-md5 is the slowest step of unpacking, so it runs in a thread of its own over a pool of buffers; hashlib lets go of
-the interpreter while it works. sha256 is done by whoever has time: by that thread when it has nothing else to do,
-else by the reader.
+md5 is the slowest step of unpacking, so it has its own thread and a pool of buffers; hashlib releases the interpreter
+lock. sha256 runs in that thread when it is idle, else in the reader.
 """
 
 import hashlib

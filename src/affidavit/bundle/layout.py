@@ -1,4 +1,4 @@
-"""What each file of a bundle is, and who wrote each of its lines. The knowledge is in `layout.yaml`."""
+"""Tells what each file of a bundle is and which component wrote each of its lines. The data is in `layout.yaml`."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from affidavit.yaml_text import load_yaml
 ANY = "any"
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     LOG = "log"
     OUTPUT = "output"
     CONFIG = "config"
@@ -25,21 +25,28 @@ class Kind(StrEnum):
 class FileRole:
     """`holds`: components whose lines can be in the file; the first owns lines that name no program."""
 
-    kind: Kind
+    kind: FileKind
     holds: tuple[str, ...]
 
     @property
     def is_read(self) -> bool:
-        return self.kind in (Kind.LOG, Kind.OUTPUT)
+        return self.kind in (FileKind.LOG, FileKind.OUTPUT)
 
 
-UNKNOWN_ROLE = FileRole(kind=Kind.UNKNOWN, holds=())
+UNKNOWN_ROLE = FileRole(kind=FileKind.UNKNOWN, holds=())
+# A file that only its name makes a log: nothing says which program wrote it.
+OTHER_LOG = FileRole(kind=FileKind.LOG, holds=("other",))
 
 # The time, perhaps a host, then `program[pid]:`. `snap logs` leaves the host out.
 _TAG = re.compile(
-    rb"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*) "
+    rb"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*|"
+    rb"[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [A-Z]{2,5}|\[ *\d{1,9}\.\d{6}\]) "
     rb"(?:\S+ )?([^\s\[:]+)(?:\[\d+\])?: "
 )
+
+
+# Where every component of a journal may write.
+WHOLE_JOURNAL = "var_log/messages"
 
 
 @lru_cache(maxsize=65536)
@@ -55,9 +62,15 @@ def component_of(line: bytes | bytearray, role: FileRole) -> str:
     return role.holds[0] if role.holds else "unknown"
 
 
+def component_named(line: bytes) -> str | None:
+    """The component of the program that a journal's line names; None where it names none that is known."""
+    tag = _TAG.match(line)
+    return None if tag is None else _programs().get(tag[1])
+
+
 def components() -> frozenset[str]:
-    """Those that write logs."""
-    return frozenset(component for _, role in _globs() if role.kind is Kind.LOG for component in role.holds)
+    """All components that write logs."""
+    return frozenset(component for _, role in _globs() if role.kind is FileKind.LOG for component in role.holds)
 
 
 @cache
@@ -69,7 +82,7 @@ def is_flat_file(name: str) -> bool:
 @cache
 def example_path(component: str) -> str:
     """A file that holds lines of the component, one of its own where there is one."""
-    rows = [(role, glob) for glob, role in _globs() if role.kind is Kind.LOG and component in role.holds]
+    rows = [(role, glob) for glob, role in _globs() if role.kind is FileKind.LOG and component in role.holds]
     rows.sort(key=lambda row: row[0].holds[0] != component)
     return rows[0][1].replace("*", "x") if rows else f"var_log/{component}.log"
 
@@ -86,7 +99,7 @@ def _glob_part(part: str) -> str:
 
 
 class _Row(BaseModel):
-    kind: Kind
+    kind: FileKind
     holds: tuple[str, ...]
     globs: tuple[str, ...]
 
@@ -110,7 +123,7 @@ def _globs() -> tuple[tuple[str, FileRole], ...]:
 
 @cache
 def _any_glob() -> re.Pattern[str]:
-    """A group for each glob, the first that fits: one search instead of fifty for every file of a bundle."""
+    """One pattern with a group per glob; the first that fits wins. One match per file instead of fifty."""
     return re.compile("|".join(f"({glob_pattern(glob).pattern})" for glob, _ in _globs()), re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""What a bundle holds, file by file, with digests: written after unpacking and before indexing."""
+"""The manifest: every file of a bundle with its digests. Written after unpacking and before indexing."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field, TypeAdapter
+
+from affidavit.bundle.recognition import RecognisedBy
 
 MANIFEST_VERSION = "2.0"
 
@@ -36,11 +38,18 @@ class ManifestFile:
     status: FileStatus
     file_type: FileType
     reason: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
+    recognised_by: Annotated[RecognisedBy | None, Field(exclude_if=lambda value: value is None)] = None
+    recognised_as: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
+    """A path of the usual layout whose rules read this file, where its own path is unknown."""
+
+    @property
+    def read_as(self) -> str:
+        return self.recognised_as or self.relative_path
 
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """`problems` are troubles of the archive itself; with any, more files may have existed than are listed."""
+    """`problems` are damage to the archive itself. With any, the archive may have held more files than are listed."""
 
     version: str
     instance_id: Annotated[str, Field(alias="instanceId")]

@@ -1,27 +1,26 @@
-"""Bytes of files that were listed before. A bundle in a folder may be changed, or closed to us, by somebody else."""
+"""Reads bytes of listed files. Another process may change a directory bundle or its permissions meanwhile."""
 
 import os
 from pathlib import Path
 
+from affidavit.bundle.safety.opening import open_without_links
 from affidavit.errors import EvidenceUnavailable
-
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 def head_of(location: Path, size: int) -> bytes:
-    """Nothing when the file cannot be read: what only helps to date or name a bundle must not end its analysis."""
+    """The first bytes, or nothing when the file cannot be read: callers only use it to date or name a bundle."""
     return _read(location, size, from_end=False)
 
 
 def tail_of(location: Path, size: int) -> bytes:
-    """Like `head_of`, of its end. A bundle may hold thousands of files, so this is as cheap as can be."""
+    """The last bytes, or nothing when the file cannot be read. Called for thousands of files, so it is cheap."""
     return _read(location, size, from_end=True)
 
 
 def span_of(location: Path, start: int, end: int) -> bytes:
-    """The bytes that evidence stands on. Raises EvidenceUnavailable."""
+    """The bytes of a range. Raises EvidenceUnavailable."""
     try:
-        file = os.open(location, _FLAGS)
+        file = open_without_links(location)
         try:
             return os.pread(file, end - start, start)
         finally:
@@ -33,13 +32,13 @@ def span_of(location: Path, start: int, end: int) -> bytes:
 def unreadable(location: Path, error: OSError) -> EvidenceUnavailable:
     return EvidenceUnavailable(
         f"{location.name} can no longer be read: {error.strerror}",
-        hint="somebody changes the folder that it lies in; analyze a copy of it",
+        hint="another process changes that folder; analyze a copy of it",
     )
 
 
 def _read(location: Path, size: int, *, from_end: bool) -> bytes:
     try:
-        file = os.open(location, _FLAGS)
+        file = open_without_links(location)
     except OSError:
         return b""
     try:

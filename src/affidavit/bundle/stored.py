@@ -1,4 +1,4 @@
-"""A bundle whose files lie on disk: who it is from, what it holds, and its bytes by bundle path."""
+"""An unpacked bundle: its instance id, its files, and their bytes by bundle path."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from affidavit.bundle.layout import Kind
+from affidavit.bundle.layout import FileKind
 from affidavit.bundle.lines import LineIndex, build_line_index, newlines_before
 from affidavit.bundle.manifest import MANIFEST_VERSION, FileType, Manifest, ManifestFile, summarize_types
-from affidavit.bundle.opening import TAR_NAMES, no_logs
 from affidavit.bundle.reading import head_of, span_of, unreadable
+from affidavit.bundle.recognition import RecognisedBy
+from affidavit.bundle.sources.compression import TAR_NAMES
+from affidavit.bundle.sources.opening import no_logs
 from affidavit.bundle.unpack import Unpacked, UnpackedFile
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.finding import ByteRange, Evidence
@@ -19,10 +21,10 @@ from affidavit.evidence.finding import ByteRange, Evidence
 UNKNOWN_INSTANCE = "unknown"
 _INSTANCE = re.compile(r"(?<![0-9a-z])i-[0-9a-f]{8,17}(?![0-9a-f])")
 _TYPES = {
-    Kind.LOG: FileType.LOG,
-    Kind.OUTPUT: FileType.LOG,
-    Kind.CONFIG: FileType.CONFIG,
-    Kind.BINARY: FileType.BINARY,
+    FileKind.LOG: FileType.LOG,
+    FileKind.OUTPUT: FileType.LOG,
+    FileKind.CONFIG: FileType.CONFIG,
+    FileKind.BINARY: FileType.BINARY,
 }
 _SHOWN = 5
 _NOTE = "system/instance-id.txt"
@@ -76,8 +78,7 @@ class StoredBundle:
 
 
 def stored_bundle(name: str, unpacked: Unpacked) -> StoredBundle:
-    """Raises when there is nothing to analyze, which would look like a healthy node, or more than one node, which would
-    look like one."""
+    """Raises InputRefused when nothing can be analyzed (it would look healthy) or the bundle holds several nodes."""
     if not any(file.location is not None and file.role.is_read for file in unpacked.files):
         raise _nothing_to_analyze(name, unpacked)
     bundle = StoredBundle(name=name, files=unpacked.files, problems=unpacked.problems, modified=unpacked.modified)
@@ -116,6 +117,8 @@ def _manifest_file(bundle: StoredBundle, file: UnpackedFile) -> ManifestFile:
         status=file.status,
         file_type=_TYPES.get(file.role.kind, FileType.UNKNOWN),
         reason=file.reason,
+        recognised_by=file.recognised_by,
+        recognised_as=file.read_as if file.recognised_by is RecognisedBy.CONTENT else None,
     )
 
 
@@ -139,7 +142,7 @@ def _refuse_several(bundle: StoredBundle) -> None:
 
 
 def _noted_ids(locations: Mapping[str, Path]) -> Iterator[str]:
-    """Whom collectors say a bundle is of."""
+    """Instance ids that collectors noted inside the bundle."""
     for path, location in locations.items():
         if path.endswith(_NOTE):
             text = head_of(location, 4096).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""A member's bytes to disk, or read where they lie: hashed on the way, and announced as they become available."""
+"""Writes members to disk (or reads them in place), hashes them, and tells a watcher as bytes become available."""
 
 import contextlib
 import errno
@@ -8,49 +8,51 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from affidavit.bundle.bounds import Bound, Budget, TooMuch
+from affidavit.bundle.content import Content, content_of
 from affidavit.bundle.digests import BLOCK, Digests, SideHasher
-from affidavit.bundle.gunzip import GZIP_MAGIC
-from affidavit.bundle.layout import Kind, role_of
-from affidavit.bundle.source import Member, MemberDamaged, Source
+from affidavit.bundle.recognition import HEAD, Recognition, recognise
+from affidavit.bundle.safety.bounds import Budget, MemberBound, TooMuch
+from affidavit.bundle.sources.source import Member, MemberDamaged, Source
 from affidavit.errors import EvidenceUnavailable
-from affidavit.evidence.wide import is_wide
 
 _SNIFFED = 8192
-_NUL_SHARE = 0.3
 _RESERVED_AT_MOST = 1 << 30
-# For more at once Linux looks for as much memory in one piece. Where a hypervisor has taken back what was free, as on
-# small cloud machines, getting that costs several times what the write itself does.
+# Larger writes make Linux look for one large piece of page cache. On small cloud machines, where the hypervisor takes
+# free memory back, that costs several times the write itself.
 _WRITTEN_AT_ONCE = 64 << 10
-_BINARY_MAGIC = (b"\x7fELF", b"\x89PNG", GZIP_MAGIC, b"PK\x03\x04", b"ElfFile\0", b"\xff\xd8\xff")
 
 
 class Watcher(Protocol):
-    """Told about every readable file as its bytes become available."""
+    """Is told about every readable file as its bytes become available; `read_as` is the path whose rules read it."""
 
-    def grown(self, path: str, location: Path, size: int) -> None: ...
-    def finished(self, path: str, location: Path, size: int) -> None: ...
+    def grown(self, path: str, location: Path, size: int, read_as: str) -> None: ...
+    def finished(self, path: str, location: Path, size: int, read_as: str) -> None: ...
 
 
-class Progress(Protocol):
+class UnpackProgress(Protocol):
     def unpacked(self, path: str, consumed: int, stored: int) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Copied:
-    """`failure` came behind the bytes that were stored; after TooMuch nothing is."""
+    """`failure` came after the stored bytes; after TooMuch nothing is stored."""
 
     location: Path
     size: int
     digests: Digests
     failure: MemberDamaged | None
-    is_text: bool
+    content: Content
+    recognition: Recognition
+
+    @property
+    def is_read(self) -> bool:
+        return self.recognition.role.is_read and self.content is Content.TEXT
 
 
 class Storage:
-    """Files below a private folder of ours. Digests are final once it is closed."""
+    """Stores files below a private folder. Digests are final after `close`."""
 
-    def __init__(self, root: Path, budget: Budget, watcher: Watcher, progress: Progress) -> None:
+    def __init__(self, root: Path, budget: Budget, watcher: Watcher, progress: UnpackProgress) -> None:
         self._root = root
         self._budget = budget
         self._watcher = watcher
@@ -62,15 +64,15 @@ class Storage:
         self._hasher.close()
 
     def scratch(self, name: str) -> Path:
-        """A place beside the stored files."""
+        """A path for a temporary file, outside the stored files."""
         return self._root.parent / name
 
-    def store(self, member: Member, source: Source, bound: Bound, *, path: str, at: str, is_read: bool) -> Copied:
+    def store(self, member: Member, source: Source, bound: MemberBound, *, path: str, at: str) -> Copied:
         """`path` is what the file is called, `at` where it lies. Raises EvidenceUnavailable on a full disk."""
         location = member.location or self._root / at
         sink = None if member.location is not None else self._new_file(location, path, claimed=member.size)
         try:
-            copied = self._copy(source, bound, path=path, location=location, sink=sink, is_read=is_read)
+            copied = self._copy(source, bound, path=path, location=location, sink=sink)
         finally:
             if sink is not None:
                 sink.close()
@@ -78,9 +80,9 @@ class Storage:
             if sink is not None:
                 location.unlink()
             return copied
-        # Of what failed at its first byte there is nothing to look at.
-        if is_read and copied.is_text and (copied.size or copied.failure is None):
-            self._watcher.finished(path, location, copied.size)
+        # A member that failed at its first byte has nothing to scan.
+        if copied.is_read and (copied.size or copied.failure is None):
+            self._watcher.finished(path, location, copied.size, copied.recognition.read_as)
         self._budget.stored += copied.size
         self._progress.unpacked(path, source.consumed(), self._budget.stored)
         return copied
@@ -94,8 +96,8 @@ class Storage:
             self._folders.add(location.parent)
         return _NewFile(location, path, claimed=claimed)
 
-    def spool(self, source: Source, to: Path, bound: Bound) -> MemberDamaged | None:
-        """Keep an archive's bytes while it is read; its size is bounded like any member's. Returns what ended it."""
+    def spool(self, source: Source, to: Path, bound: MemberBound) -> MemberDamaged | None:
+        """Copies an archive to `to`, bounded like any member. Returns the failure that ended the copy, if any."""
         file = _open_for_writing(to, os.O_TRUNC)
         buffer = self._hasher.take()
         size = 0
@@ -114,11 +116,11 @@ class Storage:
         return failure
 
     def _copy(
-        self, source: Source, bound: Bound, *, path: str, location: Path, sink: "_NewFile | None", is_read: bool
+        self, source: Source, bound: MemberBound, *, path: str, location: Path, sink: "_NewFile | None"
     ) -> Copied:
         digests = Digests()
         size = 0
-        is_text = True
+        content, recognition, is_told = Content.TEXT, recognise(path, b""), False
         failure = None
         while failure is None:
             buffer = self._hasher.take()
@@ -127,17 +129,27 @@ class Storage:
                 self._hasher.give(buffer)
                 break
             view = memoryview(buffer)[:length]
-            if size == 0:
-                is_text = _is_text(path, bytes(view[:_SNIFFED]))
+            if not is_told:
+                head = _head(view)
+                is_told = bool(head)
+                content = content_of(head[:_SNIFFED])
+                recognition = recognise(path, head)
             if sink is not None:
                 sink.write(view)
             size += length
             digests.add(buffer, length, self._hasher)
             failure = _excess(bound, size) or failure
-            if is_read and is_text and failure is None:
-                self._watcher.grown(path, location, size)
+            if is_told and recognition.role.is_read and content is Content.TEXT and failure is None:
+                self._watcher.grown(path, location, size, recognition.read_as)
                 self._progress.unpacked(path, source.consumed(), self._budget.stored + size)
-        return Copied(location=location, size=size, digests=digests, failure=failure, is_text=is_text)
+        return Copied(
+            location=location,
+            size=size,
+            digests=digests,
+            failure=failure,
+            content=content,
+            recognition=recognition,
+        )
 
 
 class _NewFile:
@@ -160,7 +172,7 @@ class _NewFile:
         os.close(self._file)
 
     def _reserve(self) -> None:
-        """Makes writing faster. The size is only claimed: a first block must have come, and failing means nothing."""
+        """Reserves disk space to write faster. The size is only a claim, so a first block must have come. May fail."""
         if BLOCK < self._claimed <= _RESERVED_AT_MOST and hasattr(os, "posix_fallocate"):
             with contextlib.suppress(OSError):
                 self._reserved = self._claimed
@@ -168,7 +180,7 @@ class _NewFile:
 
 
 class SpooledSource:
-    """Bytes kept on disk, ending in the failure met while keeping them."""
+    """Reads a spooled file again and ends with the failure met while spooling it."""
 
     def __init__(self, path: Path, failure: MemberDamaged | None) -> None:
         self._file = path.open("rb", buffering=0)
@@ -199,7 +211,7 @@ def _open_for_writing(location: Path, flags: int) -> int:
 
 
 def _fill(source: Source, buffer: bytearray) -> tuple[int, MemberDamaged | None]:
-    """As many bytes as fit, and the damage met behind them."""
+    """Fills the buffer; returns how many bytes came and the damage met after them."""
     view = memoryview(buffer)
     done = 0
     try:
@@ -210,7 +222,7 @@ def _fill(source: Source, buffer: bytearray) -> tuple[int, MemberDamaged | None]
     return done, None
 
 
-def _excess(bound: Bound, size: int) -> TooMuch | None:
+def _excess(bound: MemberBound, size: int) -> TooMuch | None:
     try:
         bound.check(size)
     except TooMuch as error:
@@ -233,11 +245,7 @@ def _no_room(error: OSError, path: str) -> EvidenceUnavailable:
     return EvidenceUnavailable(f"{path} could not be written: {error.strerror}", hint=hint)
 
 
-def _is_text(path: str, head: bytes) -> bool:
-    """Output of commands may be UTF-16: checks read it. A log in UTF-16 is not: rules would find nothing in it."""
-    return role_of(path).kind is Kind.OUTPUT if is_wide(head) else not _looks_binary(head)
-
-
-def _looks_binary(head: bytes) -> bool:
-    """A few NULs are normal in logs after a crash; a known magic number or a third of NULs is not."""
-    return head.startswith(_BINARY_MAGIC) or head.count(0) > _NUL_SHARE * len(head)
+def _head(view: memoryview) -> bytes:
+    """What a file is recognised by; nothing while it has only zeros, as a log emptied under its writer begins with."""
+    head = bytes(view[:HEAD])
+    return head if head.strip(b"\0") else bytes(view).lstrip(b"\0")[:HEAD]

@@ -1,7 +1,7 @@
-"""From a source to files on disk with digests, refusing what no honest collector writes.
+"""Unpacks a bundle into a private folder, with digests, and refuses unsafe members.
 
-Members are streamed into a private folder; links are never created, so nothing can lead outside it. A bad member is
-recorded with its reason and the rest goes on. An archive inside the bundle becomes a folder of the same name.
+Members are streamed. Links are never created, so no path can lead outside the folder. A refused member is recorded
+with its reason and unpacking continues. An archive inside the bundle becomes a folder of the same name.
 """
 
 from collections.abc import Iterable
@@ -10,20 +10,22 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 
-from affidavit.bundle.bounds import Bound, Budget, TooMuch
+from affidavit.bundle.content import Content
 from affidavit.bundle.digests import Digests
-from affidavit.bundle.gunzip import GZIP_MAGIC
-from affidavit.bundle.gzipped import GzipSource
-from affidavit.bundle.layout import FileRole, Kind, role_of
-from affidavit.bundle.limits import Limits
+from affidavit.bundle.layout import OTHER_LOG, FileKind, FileRole, role_of
 from affidavit.bundle.manifest import FileStatus
-from affidavit.bundle.names import Names
-from affidavit.bundle.opening import TAR_NAMES, is_tar_header
-from affidavit.bundle.paths import UnsafeName, known_as, safe_path, shown
 from affidavit.bundle.reading import head_of
-from affidavit.bundle.source import Member, MemberKind, Source
-from affidavit.bundle.storing import Copied, Progress, SpooledSource, Storage, Watcher
-from affidavit.bundle.tar import TarSource
+from affidavit.bundle.recognition import HEAD, RecognisedBy
+from affidavit.bundle.safety.bounds import Budget, MemberBound, TooMuch
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.safety.names import Names
+from affidavit.bundle.safety.paths import UnsafeName, known_as, safe_path, shown
+from affidavit.bundle.sources.compressed_file import CompressedFileSource
+from affidavit.bundle.sources.compression import COMPRESSED_NAMES, TAR_NAMES, compression_of
+from affidavit.bundle.sources.opening import is_tar_header
+from affidavit.bundle.sources.source import Member, MemberKind, Source
+from affidavit.bundle.sources.tar import TarSource
+from affidavit.bundle.storing import Copied, SpooledSource, Storage, UnpackProgress, Watcher
 from affidavit.evidence.coverage import SkipReason
 
 _HEAD = 512
@@ -31,7 +33,10 @@ _HEAD = 512
 
 @dataclass(frozen=True, kw_only=True)
 class UnpackedFile:
-    """A member as it was taken or refused. `stored_as` is its path in the object layout."""
+    """One member, stored or refused. `stored_as` is its path in the object layout.
+
+    Rules read it as if it lay at `read_as`: its own path, or one that fits what its content shows.
+    """
 
     path: str
     stored_as: str
@@ -42,6 +47,8 @@ class UnpackedFile:
     digests: Digests | None
     reason: str | None = None
     skip: SkipReason | None = None
+    read_as: str = ""
+    recognised_by: RecognisedBy | None = None
 
     @property
     def is_scanned(self) -> bool:
@@ -57,7 +64,7 @@ class Unpacked:
     modified: datetime | None
 
 
-def unpack(source: Source, *, into: Path, limits: Limits, watcher: Watcher, progress: Progress) -> Unpacked:
+def unpack(source: Source, *, into: Path, limits: UnpackLimits, watcher: Watcher, progress: UnpackProgress) -> Unpacked:
     """Files in order of their path, whatever the order of members. Raises EvidenceUnavailable on a full disk."""
     budget = Budget(limits, source)
     storage = Storage(into, budget, watcher, progress)
@@ -72,7 +79,7 @@ def unpack(source: Source, *, into: Path, limits: Limits, watcher: Watcher, prog
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """Where members of a source go."""
+    """Where to store the members of a source."""
 
     prefix: str
     depth: int
@@ -98,7 +105,7 @@ class _Unpacker:
                 source.problems.append(f"the rest of the archive was not read: {limit}")
                 break
             if member.kind is not MemberKind.FOLDER:
-                given += self._take(member, source, place, Bound(self._budget, source, given))
+                given += self._take(member, source, place, MemberBound(self._budget, source, given))
         within = f"{place.prefix.rstrip('/')}: " if place.prefix else ""
         self.problems.extend(within + problem for problem in source.problems)
 
@@ -109,7 +116,7 @@ class _Unpacker:
             return "too many of its members unpack to too much"
         return ""
 
-    def _take(self, member: Member, source: Source, place: _Place, bound: Bound) -> int:
+    def _take(self, member: Member, source: Source, place: _Place, bound: MemberBound) -> int:
         """Returns how many bytes the source gave, less what was dropped again."""
         name = place.prefix + shown(member.name)
         try:
@@ -124,12 +131,12 @@ class _Unpacker:
             return 0
         if member.modified is not None and (self.modified is None or member.modified > self.modified):
             self.modified = member.modified
-        if key_path.endswith((*TAR_NAMES, ".gz")):
+        if key_path.endswith((*TAR_NAMES, *COMPRESSED_NAMES)):
             return self._take_archive(member, source, place, key_path, bound)
         return self._store(member, source, key_path, bound)
 
-    def _take_archive(self, member: Member, source: Source, place: _Place, path: str, bound: Bound) -> int:
-        """Its name says archive; its bytes decide. In a directory it is read where it lies."""
+    def _take_archive(self, member: Member, source: Source, place: _Place, path: str, bound: MemberBound) -> int:
+        """Expands a member named like an archive if its bytes are one. In a directory it is read in place."""
         if member.location is not None:
             if not _is_archive(member.location, path):
                 return self._store(member, source, path, bound)
@@ -143,7 +150,7 @@ class _Unpacker:
             scratch.unlink(missing_ok=True)
 
     def _take_spooled(
-        self, member: Member, source: Source, place: _Place, path: str, bound: Bound, scratch: Path
+        self, member: Member, source: Source, place: _Place, path: str, bound: MemberBound, scratch: Path
     ) -> int:
         failure = self._storage.spool(source, scratch, bound)
         size = scratch.stat().st_size
@@ -156,7 +163,7 @@ class _Unpacker:
         else:
             spooled = SpooledSource(scratch, failure)
             try:
-                self._store(replace(member, size=size), spooled, path, Bound(self._budget, spooled, 0))
+                self._store(replace(member, size=size), spooled, path, MemberBound(self._budget, spooled, 0))
             finally:
                 spooled.close()
         return size
@@ -165,25 +172,29 @@ class _Unpacker:
         if depth >= self._limits.depth:
             self._refuse(path, f"refused: archives nested more than {self._limits.depth} deep")
             return
+        try:
+            source = self._opened(path, archive)
+        except OSError as error:
+            self._refuse(path, f"it cannot be read: {error.strerror}")
+            return
         self._names.becomes_folder(path)
-        if path.endswith(TAR_NAMES):
-            source: Source = TarSource(
-                archive, limits=self._limits, is_gzip=head_of(archive, _HEAD).startswith(GZIP_MAGIC)
-            )
-        else:
-            source = GzipSource(archive, name=_stem_of(path))
         try:
             self.take_all(source, _Place(prefix=f"{path}/", depth=depth + 1))
         finally:
             source.close()
 
-    def _store(self, member: Member, source: Source, key_path: str, bound: Bound) -> int:
+    def _opened(self, path: str, archive: Path) -> Source:
+        compression = compression_of(head_of(archive, _HEAD))
+        if path.endswith(TAR_NAMES) or compression is None:
+            return TarSource(archive, limits=self._limits, compression=compression)
+        return CompressedFileSource(archive, name=_stem_of(path), compression=compression)
+
+    def _store(self, member: Member, source: Source, key_path: str, bound: MemberBound) -> int:
         path = known_as(key_path)
-        role = role_of(path)
-        copied = self._storage.store(member, source, bound, path=path, at=key_path, is_read=role.is_read)
+        copied = self._storage.store(member, source, bound, path=path, at=key_path)
         if isinstance(copied.failure, TooMuch):
             return self._drop(path, copied.size, copied.failure)
-        self._record(path, key_path, role, copied)
+        self._record(path, key_path, copied)
         return copied.size
 
     def _drop(self, path: str, size: int, failure: TooMuch) -> int:
@@ -191,7 +202,7 @@ class _Unpacker:
         self._refuse(path, f"refused: {failure}")
         return 0
 
-    def _record(self, path: str, key_path: str, role: FileRole, copied: Copied) -> None:
+    def _record(self, path: str, key_path: str, copied: Copied) -> None:
         failure = None if copied.failure is None else str(copied.failure)
         self.files.append(
             UnpackedFile(
@@ -199,11 +210,13 @@ class _Unpacker:
                 stored_as=key_path,
                 location=copied.location if copied.size or failure is None else None,
                 size=copied.size,
-                role=role,
+                role=copied.recognition.role,
                 status=FileStatus.EXTRACTED if failure is None else FileStatus.FAILED,
                 digests=copied.digests,
                 reason=failure,
-                skip=_skip_reason(role, is_text=copied.is_text, is_whole=failure is None),
+                skip=_skip_reason(copied),
+                read_as=copied.recognition.read_as,
+                recognised_by=copied.recognition.by,
             )
         )
 
@@ -224,7 +237,7 @@ class _Unpacker:
 
 
 def _told_apart(files: Iterable[UnpackedFile]) -> list[UnpackedFile]:
-    """A refused member may have the name of a stored one, or of another refused one: it gets a number."""
+    """Numbers refused members that share a path with another member."""
     files = list(files)
     taken = {file.path for file in files if file.location is not None}
     numbers = {file.path: count(2) for file in files}
@@ -241,11 +254,12 @@ def _relabeled(file: UnpackedFile, taken: set[str], numbers: Iterable[int]) -> U
 
 def _is_archive(archive: Path, path: str) -> bool:
     head = head_of(archive, _HEAD)
-    return head.startswith(GZIP_MAGIC) or (path.endswith(TAR_NAMES) and is_tar_header(head))
+    return compression_of(head) is not None or (path.endswith(TAR_NAMES) and is_tar_header(head))
 
 
 def _stem_of(path: str) -> str:
-    stem = path.rsplit("/", 1)[-1].removesuffix(".gz")
+    name = path.rsplit("/", 1)[-1]
+    stem = next((name.removesuffix(ending) for ending in COMPRESSED_NAMES if name.endswith(ending)), name)
     return stem if stem.strip(".") else "content"
 
 
@@ -256,11 +270,27 @@ def _why_not(member: Member) -> str:
     return f"refused: it is a {member.kind.value}{detail}"
 
 
-def _skip_reason(role: FileRole, *, is_text: bool, is_whole: bool) -> SkipReason | None:
-    if not is_whole:
+def _skip_reason(copied: Copied) -> SkipReason | None:
+    """Why the file does not count as scanned. General rules still read a log that is not recognised."""
+    role = copied.recognition.role
+    if copied.failure is not None:
         return SkipReason.UNREADABLE
-    if role.kind is Kind.BINARY or not is_text:
+    if role.kind is FileKind.BINARY:
         return SkipReason.BINARY
-    if role.kind is Kind.CONFIG:
+    if copied.content is not Content.TEXT:
+        return _not_text(copied, role)
+    if role.kind is FileKind.CONFIG:
         return SkipReason.CONFIG_FILE
-    return None if role.is_read else SkipReason.NOT_LOG
+    if not role.is_read:
+        # Only the beginning of a file that nobody knows was looked at: a log may follow it.
+        return SkipReason.NOT_LOG if copied.size <= HEAD else SkipReason.NOT_RECOGNISED
+    return SkipReason.NOT_RECOGNISED if copied.recognition.by is None and copied.size else None
+
+
+def _not_text(copied: Copied, role: FileRole) -> SkipReason:
+    if copied.content is Content.COMPRESSED:
+        return SkipReason.COMPRESSION
+    # What should be text and is not hides what it should have told.
+    is_named_log = role != OTHER_LOG or ".log" in copied.location.name
+    is_lost = copied.content is Content.JOURNAL or (role.is_read and is_named_log)
+    return SkipReason.UNREADABLE if is_lost else SkipReason.BINARY

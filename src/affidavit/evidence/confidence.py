@@ -1,9 +1,11 @@
-"""How far an answer can be trusted: one function, used by everything that interprets."""
+"""Computes how far an answer can be trusted. Every answer that interprets evidence uses this one function."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
 
 if TYPE_CHECKING:
     # A diagnosis has a confidence, and neither findings nor files: whoever needs only that loads only that.
@@ -22,9 +24,11 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Confidence:
-    level: Level
-    basis: str
-    gaps: tuple[str, ...]
+    """How far an answer can be trusted."""
+
+    level: Annotated[Level, Field(description="high, medium or low.")]
+    basis: Annotated[str, Field(description="What the level rests on.")]
+    gaps: Annotated[tuple[str, ...], Field(description="What could not be seen. Repeat each in a report.")]
 
 
 def confidence(coverage: "Coverage", findings: "Sequence[Finding]", gaps: Sequence[str] = ()) -> Confidence:

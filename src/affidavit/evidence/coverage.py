@@ -1,4 +1,7 @@
-"""What was looked at, and what was not, and why. Emptiness means nothing without this."""
+"""Counts which files were scanned and lists those that were not, with the reason.
+
+An empty list of findings says nothing without it.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,40 +19,53 @@ class SkipReason(StrEnum):
     CONFIG_FILE = "config_file"
     NOT_LOG = "not_log"
     UNREADABLE = "unreadable"
+    NOT_RECOGNISED = "not_recognised"
+    """Only general rules could be applied."""
+    COMPRESSION = "compression"
+    """Compressed in a form that is not read."""
 
 
-# A file that could not be read hides faults; a configuration copy does not. The worst come first.
+# The list is cut at SKIPPED_LISTED: files that may hide faults come first.
 _WORST_FIRST = (
     SkipReason.UNREADABLE,
     SkipReason.TOO_LARGE,
+    SkipReason.COMPRESSION,
+    SkipReason.NOT_RECOGNISED,
     SkipReason.NOT_LOG,
     SkipReason.BINARY,
     SkipReason.CONFIG_FILE,
 )
 
+_LOST = (SkipReason.UNREADABLE, SkipReason.TOO_LARGE, SkipReason.COMPRESSION, SkipReason.NOT_RECOGNISED)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SkippedFile:
-    file: str
-    reason: SkipReason
-    size_bytes: int
+    file: Annotated[str, Field(description="Path in the bundle.")]
+    reason: Annotated[SkipReason, Field(description="Why it was not read.")]
+    size_bytes: Annotated[int, Field(description="Size of the file.")]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Coverage:
-    files_scanned: int
-    total_files: int
-    coverage_pct: Annotated[float, Field(ge=0, le=100)]
-    bytes_scanned: int
-    total_bytes: int
-    skipped_files: tuple[SkippedFile, ...]
-    skipped_total: int
+    """What was looked at. Finding nothing means nothing where coverage is thin."""
+
+    files_scanned: Annotated[int, Field(description="Files that were read in full.")]
+    total_files: Annotated[int, Field(description="Files there are.")]
+    coverage_pct: Annotated[
+        float, Field(ge=0, le=100, description="Share of files that were read in full, in percent.")
+    ]
+    bytes_scanned: Annotated[int, Field(description="Bytes that were read.")]
+    total_bytes: Annotated[int, Field(description="Bytes of all files.")]
+    skipped_files: Annotated[
+        tuple[SkippedFile, ...], Field(description="Some of the files that were not read, worst first.")
+    ]
+    skipped_total: Annotated[int, Field(description="How many files were not read, listed or not.")]
 
     @property
     def lost_files(self) -> tuple[SkippedFile, ...]:
-        """Listed files that should have been read and could not be."""
-        lost = (SkipReason.UNREADABLE, SkipReason.TOO_LARGE)
-        return tuple(skipped for skipped in self.skipped_files if skipped.reason in lost)
+        """Listed files that may hide faults: they should have been read in full and were not."""
+        return tuple(skipped for skipped in self.skipped_files if skipped.reason in _LOST)
 
 
 def cover(*, scanned_sizes: Iterable[int], skipped: Sequence[SkippedFile]) -> Coverage:

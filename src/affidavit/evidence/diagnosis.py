@@ -17,14 +17,40 @@ Sentence = Annotated[str, Field(max_length=4_000)]
 
 
 class FaultType(StrEnum):
+    """What kind of fault it is. A name is never removed: stored diagnoses keep theirs."""
+
     PERMISSION_LOSS = "permission_loss"
+    """A call that the role was allowed, or should be, is denied by a policy."""
+    CREDENTIALS = "credentials"
+    """A secret, token, certificate or trust is expired, missing or not accepted."""
     THROTTLING = "throttling"
     NETWORK_BLOCK = "network_block"
+    DEPENDENCY = "dependency"
+    """A called service is down, refuses, or has no connection left."""
+    RESOURCE_LIMIT = "resource_limit"
+    """A limit of the sandbox other than memory and time: /tmp, descriptors, payload, threads."""
+    STARTUP = "startup"
+    """It cannot start: init, handler, image or layer."""
     TIMEOUT = "timeout"
     OUT_OF_MEMORY = "out_of_memory"
     CODE_ERROR = "code_error"
     CONFIGURATION = "configuration"
+    NODE_MEMORY = "node_memory"
+    NODE_DISK = "node_disk"
+    NODE_NETWORK = "node_network"
+    NODE_DNS = "node_dns"
+    NODE_RUNTIME = "node_runtime"
+    NODE_KUBELET = "node_kubelet"
+    NODE_CREDENTIALS = "node_credentials"
+    NODE_KERNEL = "node_kernel"
+    NODE_HARDWARE = "node_hardware"
+    NODE_BOOTSTRAP = "node_bootstrap"
+    NODE_CAPACITY = "node_capacity"
+    """Pids, files, conntrack entries, network interfaces or addresses ran out."""
+    WORKLOAD = "workload"
+    """An application's own doing, not the node's."""
     NODE_FAULT = "node_fault"
+    """An older, general name; only read, no longer written."""
     UNKNOWN = "unknown"
 
 
@@ -39,6 +65,24 @@ class RiskLevel(StrEnum):
     LOW = "low"
     MEDIUM = "medium"
     HIGH = "high"
+
+
+class Grade(StrEnum):
+    """How strong a conclusion is. One that the recorded answers contradict has no grade: it is refused."""
+
+    PROVEN = "proven"
+    """Everything the conclusion needs stands in recorded answers, and nothing there stays unexplained."""
+    SUPPORTED = "supported"
+    """The pointers are true, but something the conclusion needs was not shown: see `open_obligations`."""
+
+
+class Claim(StrEnum):
+    """What a pointer claims about its value. A program checks each of them."""
+
+    SHOWS = "shows"
+    ABSENT = "absent"
+    COUNT = "count"
+    OVER = "over"
 
 
 class ProducedBy(StrEnum):
@@ -62,6 +106,11 @@ class EvidencePointer(_Record):
         description="exactly what stands there; of a text, an exact part of at least 8 characters is enough"
     )
     interpretation: Sentence = Field(description="what this value shows, in one sentence")
+    claim: Claim = Field(
+        default=Claim.SHOWS,
+        description="shows: the value is there. absent: something is not there, and the answer looked everywhere. "
+        "count: the value is a number of things. over: a later run of the same work ended well",
+    )
 
     @field_validator("value")
     @classmethod
@@ -82,6 +131,10 @@ class RemediationStep(_Record):
     evidence_basis: tuple[int, ...] = Field(max_length=100, description="indexes into `evidence`, counted from 0")
     risk_level: RiskLevel
     requires_approval: bool
+    is_advice: bool = Field(
+        default=False,
+        description="computed: it fits no known kind of change, so a person has to judge it",
+    )
 
 
 class Diagnosis(_Record):
@@ -96,6 +149,10 @@ class Diagnosis(_Record):
     gaps: tuple[Sentence, ...] = Field((), max_length=100, description="what could not be seen or proven")
     confidence: Confidence
     produced_by: ProducedBy = ProducedBy.CHAT_MODEL
+    grade: Grade | None = Field(default=None, description="null: stored before conclusions were graded")
+    open_obligations: tuple[Sentence, ...] = Field(
+        default=(), max_length=100, description="what the conclusion needs and the recorded answers do not show"
+    )
 
     @field_validator("confidence", mode="before")
     @classmethod
@@ -112,11 +169,14 @@ class Diagnosis(_Record):
 
 
 class TokenUsage(_Record):
-    prompt_tokens: int = Field(0, ge=0)
-    completion_tokens: int = Field(0, ge=0)
-    total_tokens: int = Field(0, ge=0)
+    prompt_tokens: int = Field(ge=0)
+    completion_tokens: int = Field(ge=0)
+    total_tokens: int = Field(ge=0)
 
     def plus(self, other: Self) -> Self:
         return self.model_copy(
             update={name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields}
         )
+
+
+NO_TOKENS = TokenUsage(prompt_tokens=0, completion_tokens=0, total_tokens=0)

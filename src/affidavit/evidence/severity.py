@@ -1,4 +1,4 @@
-"""How bad a finding is. The order of the members is the rank: `critical` is 0."""
+"""Severity levels. The order of the members is the rank: `critical` is 0."""
 
 from enum import StrEnum
 

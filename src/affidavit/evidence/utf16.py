@@ -1,10 +1,15 @@
-"""Text in UTF-16 as PowerShell writes it: two bytes a character, the low one first, behind a mark.
+"""Recognizes and decodes UTF-16 text, as PowerShell writes it: little-endian or big-endian, mostly Latin letters.
 
 A line is what lies between two line-feed bytes, as in any other file: so offsets, line numbers and digests are those
-of the stored bytes. Such a line begins with the high byte of the line feed before it.
+of the stored bytes. Such a line begins with the high byte of the preceding line feed.
 """
 
-_MARK = b"\xff\xfe"
+# In big-endian text the high byte of a character stands where the low byte of the one before does in little-endian
+# text. Between two line-feed bytes both look alike as long as the letters are Latin, so one decoder serves both.
+_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_MARK = 2
+# Without a mark so many bytes must look like it.
+_UNMARKED = 64
 # Of the high bytes: text in Latin letters has next to none that are not NUL.
 _LATIN = 0.9
 # A NUL or two in a short line of an ordinary log make no such text.
@@ -13,7 +18,13 @@ _SHORTEST = 8
 
 def is_wide(head: bytes) -> bool:
     """Whether a file that begins with `head` is such text, of mostly Latin letters."""
-    return head.startswith(_MARK) and _alternates(head[len(_MARK) :])
+    if head.startswith(_MARKS):
+        return _alternates(_units(head))
+    return len(head) >= _UNMARKED and _alternates(_units(head)) and _is_readable(_decoded(_units(head)))
+
+
+def _is_readable(text: str) -> bool:
+    return sum(char.isprintable() or char.isspace() for char in text) >= _LATIN * len(text)
 
 
 def text_of(line: bytes, *, is_of_wide_file: bool = False) -> str:
@@ -33,7 +44,7 @@ def wide_text(line: bytes) -> str | None:
 
 
 def _units(line: bytes) -> bytes:
-    return line[len(_MARK) :] if line.startswith(_MARK) else line.removeprefix(b"\0")
+    return (line[_MARK:] if line.startswith(_MARKS) else line).removeprefix(b"\0")
 
 
 def _decoded(units: bytes) -> str:

@@ -1,1 +1,1 @@
-"""What must not leave: secrets always, personal data when asked. Patterns are data, with samples."""
+"""Hides secrets always, personal data on request. Patterns are YAML with samples."""

@@ -1,4 +1,4 @@
-"""Redaction of a whole answer, at the place where it leaves for a person or a chat model.
+"""Redacts every text of an answer before it leaves for a person or a chat model.
 
 Ids, digests, byte ranges and page tokens stay as they are, so that evidence still verifies against the stored bytes.
 """
@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from affidavit.evidence.finding import EXCERPT_CHARACTERS
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 from affidavit.redaction.inquiry import Reply
 from affidavit.redaction.redact import ALONE, Around, Redacted, Redactor, hide_entities
 
@@ -40,7 +40,7 @@ _NAMES = frozenset(
 
 
 @dataclass(kw_only=True)
-class Tally:
+class RedactionTally:
     """`withheld` counts texts by the field they stood in and why they could not be redacted."""
 
     counts: Counter[str] = field(default_factory=Counter[str])
@@ -59,9 +59,9 @@ def _gap(name: str, why: str, count: int) -> str:
 
 def redact_answer(
     answer: Mapping[str, JsonValue], redactor: Redactor, around: Mapping[str, Around] = NOTHING
-) -> tuple[dict[str, JsonValue], Tally]:
+) -> tuple[dict[str, JsonValue], RedactionTally]:
     """`around` says of a text where it was taken from. Whether it was cut is seen in the answer itself."""
-    tally = Tally()
+    tally = RedactionTally()
     known = _changed(answer, _Known(redactor, tally, around))
     if not redactor.hides_personal or redactor.inquiry is None:
         return known, tally
@@ -90,7 +90,7 @@ def _value(name: str, value: JsonValue, change: Change, is_cut: bool) -> JsonVal
 @dataclass(frozen=True, slots=True)
 class _Known:
     redactor: Redactor
-    tally: Tally
+    tally: RedactionTally
     around: Mapping[str, Around]
 
     def __call__(self, name: str, text: str, is_cut: bool) -> str:
@@ -118,7 +118,7 @@ def _askable(answer: Mapping[str, JsonValue]) -> list[str]:
     return found
 
 
-def _told(name: str, text: str, replies: Mapping[str, Reply], tally: Tally) -> str:
+def _told(name: str, text: str, replies: Mapping[str, Reply], tally: RedactionTally) -> str:
     if name in _NAMES:
         return text
     reply = replies[text]
@@ -128,7 +128,7 @@ def _told(name: str, text: str, replies: Mapping[str, Reply], tally: Tally) -> s
     return _counted(hide_entities(text, reply.entities), tally)
 
 
-def _counted(redacted: Redacted, tally: Tally) -> str:
+def _counted(redacted: Redacted, tally: RedactionTally) -> str:
     if redacted.counts:
         tally.counts.update(redacted.counts)
     return redacted.text

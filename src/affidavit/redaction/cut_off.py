@@ -1,4 +1,4 @@
-"""The beginning of a secret at the end of a text that was cut: no pattern matches it, and it must not leave either.
+"""Hides the beginning of a secret at the end of a truncated text, where no whole pattern matches.
 
 From each pattern another is made that matches every beginning of it, up to the end of the text. So nobody has to read
 what stood behind the cut, and a cut excerpt of an old index is as safe as a new one.
@@ -9,9 +9,9 @@ from collections.abc import Sequence as Several
 from itertools import takewhile
 from typing import Final
 
+from affidavit.matching.regex_tree import Alternation, Anchor, Atom, Hide, Repeat, Sequence, Tree, parse, written
 from affidavit.redaction.engine import Engine, Span
 from affidavit.redaction.pattern import Pattern, Sample, Samples
-from affidavit.redaction.syntax import Anchor, Atom, Choice, Hide, Repeat, Sequence, Tree, parse, written
 
 TYPE: Final = "cut_off"
 # Shorter than this, a beginning is only the prefix that all tokens of its maker share.
@@ -25,7 +25,8 @@ _NO_SAMPLES: Final = Samples(hidden=(Sample(text="", hides=""),))
 
 class CutOff:
     def __init__(self, patterns: Several[Pattern], *, shortest_unnamed: int = SHORTEST_UNNAMED) -> None:
-        made = [made for pattern in patterns for made in _beginnings_of(pattern, shortest_unnamed)]
+        ours = (pattern for pattern in patterns if pattern.finder is None)
+        made = [made for pattern in ours for made in _beginnings_of(pattern, shortest_unnamed)]
         self._engine = Engine(made, is_for_short_texts=True)
 
     def spans(self, text: bytes) -> list[Span]:
@@ -71,7 +72,7 @@ def beginnings(tree: Tree) -> str:
             return f"{tree.text}?"
         case Anchor():
             return ""
-        case Choice():
+        case Alternation():
             return f"(?:{'|'.join(map(beginnings, tree.branches))})"
         case Hide():
             return beginnings(tree.item)
@@ -100,7 +101,7 @@ def _of_repeat(tree: Repeat) -> str:
 def _named_beginnings(tree: Tree) -> str:
     """Beginnings that hold a character the pattern names: without it almost any word would be one."""
     match tree:
-        case Choice():
+        case Alternation():
             return f"(?:{'|'.join(map(_named_beginnings, tree.branches))})"
         case Sequence():
             at = next((number for number, item in enumerate(tree.items) if _names(item)), None)
@@ -117,7 +118,7 @@ def _names(tree: Tree) -> bool:
     match tree:
         case Atom():
             return tree.is_literal
-        case Choice():
+        case Alternation():
             return any(map(_names, tree.branches))
         case Sequence():
             return any(map(_names, tree.items))
@@ -129,7 +130,7 @@ def _begins_named(tree: Tree) -> bool:
     match tree:
         case Atom():
             return tree.is_literal
-        case Choice():
+        case Alternation():
             return all(map(_begins_named, tree.branches))
         case Sequence():
             first = next((item for item in tree.items if not isinstance(item, Anchor)), None)

@@ -1,4 +1,4 @@
-"""The port for a service that knows personal data by context, such as Amazon Comprehend, and how it is asked.
+"""The port for a service that detects personal data, such as Amazon Comprehend, and how long texts are split for it.
 
 Secrets are hidden before a text is asked about: the service is told of none.
 """

@@ -4,18 +4,30 @@ Both take time that grows with the text alone, whatever is in it. So the text is
 seam of two pieces cannot slip through.
 """
 
-import threading
-from collections.abc import Iterator, Sequence
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import re2
 
-from affidavit.errors import InputRefused
-from affidavit.redaction.pattern import Pattern
+from affidavit.errors import InputRefused, InvariantBroken
+from affidavit.matching.engine_cache import Scratches, engine_name, keep_engine, load_engine
+from affidavit.redaction.finders.table import FINDERS, PLACED
+from affidavit.redaction.pattern import Finder, Pattern
+from affidavit.redaction.prefilter import simpler
 
 _GROUP = "(?P<hide>"
 # Vectorscan 5.4.12 misses some matches that reach the last byte of its input, so it is shown a little more.
 _BEYOND = b"\n\n"
+# What turned out to be no secret may hold the name of one. Not if it is long: time has to stay linear.
+_LOOKED_INTO = 256
+# Fewer patterns compile in no time.
+_WORTH_KEEPING = 10
+# A longer text is read by RE2 only where a pattern may match, if no line of it is longer than what counts as near.
+_LONG = 64 << 10
+_NEAR = 4 << 10
+_MOST_MATCHES = 200_000
 
 
 class Span(NamedTuple):
@@ -30,55 +42,143 @@ class Span(NamedTuple):
 
 
 class Engine:
-    def __init__(self, patterns: Sequence[Pattern], *, is_for_short_texts: bool = False) -> None:
-        """Short texts do without Hyperscan, which takes long to compile. Raises InputRefused."""
-        self._patterns = tuple(_Compiled(pattern) for pattern in patterns)
-        self._may_match = None if is_for_short_texts else _prefilter(patterns)
-        self._mine = threading.local()
+    """`signs` are further expressions; `scan` says which of them may be in the text, and where those end that are
+    placed."""
+
+    def __init__(
+        self, patterns: Sequence[Pattern], *, signs: Mapping[str, bool] | None = None, is_for_short_texts: bool = False
+    ) -> None:
+        """`signs` are placed or not. Short texts do without Hyperscan, which takes long to compile.
+
+        Raises InputRefused.
+        """
+        signs = signs or {}
+        self._patterns = tuple(_compiled(pattern) for pattern in patterns)
+        self._signs = tuple(_compile(sign) for sign in signs)
+        is_placed = [*(pattern.finder is None or pattern.finder in PLACED for pattern in patterns), *signs.values()]
+        self._may_match = None if is_for_short_texts else _prefilter([*map(simpler, patterns), *signs], is_placed)
+        self._scratches = Scratches(self._may_match)
 
     def spans(self, text: bytes) -> list[Span]:
         """Ascending, without overlap."""
-        found = [span for index in self._candidates(text) for span in self._patterns[index].spans(text)]
-        return list(_merged(sorted(found), text)) if found else []
+        return self.scan(text)[0]
 
-    def _candidates(self, text: bytes) -> list[int]:
+    def scan(self, text: bytes) -> tuple[list[Span], dict[int, list[int]]]:
+        """The spans, and the signs that may be there: by number, with the ends of those that are placed."""
+        candidates = self._candidates(text)
+        count = len(self._patterns)
+        signs = {index - count: ends for index, ends in candidates.items() if index >= count}
+        chosen = {index: ends for index, ends in candidates.items() if index < count}
+        found = list(self._located(text, chosen)) if chosen else []
+        return list(_merged(sorted(found), text)) if found else [], signs
+
+    def _located(self, text: bytes, chosen: Mapping[int, list[int]]) -> Iterator[Span]:
+        is_in_pieces: bool | None = None
+        for index, ends in chosen.items():
+            pattern = self._patterns[index]
+            if isinstance(pattern, _Located):
+                yield from pattern.spans(text, ends)
+                continue
+            # Asked late: in most texts only a finder is.
+            is_in_pieces = _is_in_pieces(text) if is_in_pieces is None else is_in_pieces
+            for start, end in _regions(ends, len(text)) if is_in_pieces else ((0, len(text)),):
+                yield from pattern.spans(text, start, end)
+
+    def _candidates(self, text: bytes) -> dict[int, list[int]]:
+        """Which patterns and signs may be in the text, and where their matches end; empty for "anywhere".
+
+        A match that needs a line end may end behind the text.
+        """
         if self._may_match is None:
-            return list(range(len(self._patterns)))
-        found: list[int] = []
-        self._may_match.scan(text + _BEYOND, match_event_handler=_note, context=found, scratch=self._scratch())
-        return found
+            signs = (len(self._patterns) + number for number, sign in enumerate(self._signs) if sign.search(text))
+            return {index: [] for index in (*range(len(self._patterns)), *signs)}
+        found: list[tuple[int, int]] = []
+        try:
+            scratch = self._scratches.mine()
+            self._may_match.scan(text + _BEYOND, match_event_handler=_note, context=found, scratch=scratch)
+        except _hyperscan_error() as error:
+            if len(found) < _MOST_MATCHES:
+                raise InvariantBroken(f"Hyperscan could not scan a text of {len(text)} bytes: {error}") from error
+            # A text made to match everywhere: RE2 looks for everything, which takes longer but no memory.
+            return {index: [] for index in range(len(self._patterns) + len(self._signs))}
+        candidates: dict[int, list[int]] = {}
+        for index, end in found:
+            candidates.setdefault(index, []).append(end)
+        return candidates
 
-    def _scratch(self) -> Any:
-        """One for each thread: Hyperscan refuses to share it between two scans at once."""
-        import hyperscan
 
-        if not hasattr(self._mine, "scratch"):
-            self._mine.scratch = hyperscan.Scratch(self._may_match)
-        return self._mine.scratch
+def _is_in_pieces(text: bytes) -> bool:
+    """Whether a text is long, and has no line that is longer than what counts as near."""
+    return len(text) > _LONG and max(map(len, text.split(b"\n"))) <= _NEAR
 
 
-def _note(index: int, _start: int, _end: int, _flags: int, found: list[int]) -> None:
-    found.append(index)
+def _regions(ends: list[int], size: int) -> Iterator[tuple[int, int]]:
+    """What lies near the ends of possible matches, so that RE2 need not read all of a long text."""
+    if not ends:
+        yield 0, size
+        return
+    start = stop = -1
+    for end in ends:
+        if start >= 0 and end - _NEAR <= stop:
+            stop = min(size, end + _NEAR)
+            continue
+        if start >= 0:
+            yield start, stop
+        start, stop = max(0, end - _NEAR), min(size, end + _NEAR)
+    yield start, stop
 
 
-def _prefilter(patterns: Sequence[Pattern]) -> Any:
+def _note(index: int, _start: int, end: int, _flags: int, found: list[tuple[int, int]]) -> bool:
+    """Ends the scan when there are too many."""
+    found.append((index, end))
+    return len(found) >= _MOST_MATCHES
+
+
+def _hyperscan_error() -> type[Exception]:
+    import hyperscan
+
+    return hyperscan.error
+
+
+def _prefilter(expressions: Sequence[str], is_placed: Sequence[bool]) -> Any:
     """None where Hyperscan is not installed: RE2 then looks for every pattern."""
     try:
-        import hyperscan
+        importlib.import_module("hyperscan")
     except ImportError:
         return None
+    written, ids = [expression.encode() for expression in expressions], list(range(len(expressions)))
+    placed = "".join(map(str, map(int, is_placed)))
+    name = engine_name(written, ids, version=f"redaction {version('hyperscan')} {placed}")
+    return load_engine(name) or _built(name, written, is_placed)
+
+
+def _built(name: str, expressions: list[bytes], is_placed: Sequence[bool]) -> Any:
+    import hyperscan
+
     database: Any = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    # Prefilter mode may say yes too often, never no wrongly. Where only "is it there?" matters, once is enough.
+    once = hyperscan.HS_FLAG_SINGLEMATCH | hyperscan.HS_FLAG_PREFILTER
+    flags = [hyperscan.HS_FLAG_PREFILTER if placed else once for placed in is_placed]
+    ids = list(range(len(expressions)))
     try:
-        database.compile(
-            expressions=[pattern.match.encode() for pattern in patterns],
-            ids=list(range(len(patterns))),
-            elements=len(patterns),
-            # Once per pattern is enough to know. Prefilter mode may say yes too often, never no wrongly.
-            flags=hyperscan.HS_FLAG_SINGLEMATCH | hyperscan.HS_FLAG_PREFILTER,
-        )
+        database.compile(expressions=expressions, ids=ids, elements=len(ids), flags=flags)
     except hyperscan.HyperscanError as error:
         raise InputRefused(f"the redaction patterns do not compile: {error}", hint="simplify the newest one") from error
+    if len(expressions) >= _WORTH_KEEPING:
+        keep_engine(name, database)
     return database
+
+
+def _compiled(pattern: Pattern) -> "_Compiled | _Located":
+    return _Compiled(pattern) if pattern.finder is None else _Located(pattern.type, pattern.finder)
+
+
+class _Located:
+    def __init__(self, kind: str, finder: Finder) -> None:
+        self._type, self._find = kind, FINDERS[finder]
+
+    def spans(self, text: bytes, ends: Sequence[int]) -> Iterator[Span]:
+        return (Span(start, end, self._type) for start, end in self._find(text, ends) if start < end)
 
 
 class _Compiled:
@@ -89,12 +189,21 @@ class _Compiled:
         self._unless = tuple(_compile(each) for each in pattern.unless)
         self._needs = tuple(_compile(each) for each in pattern.needs)
 
-    def spans(self, text: bytes) -> Iterator[Span]:
-        group, kind, is_doubtful = self._group, self._type, bool(self._needs or self._unless)
-        for match in self._regex.finditer(text):
-            start, end = match.span(group)
-            if 0 <= start < end and not (is_doubtful and not self._is_wanted(text[start:end])):
-                yield Span(start, end, kind)
+    def spans(self, text: bytes, at: int, last: int) -> Iterator[Span]:
+        """From `at` on; a match that reaches `last` may go beyond it."""
+        while at <= last and (match := self._search(text, at, last)) is not None:
+            start, end = match.span(self._group)
+            if 0 <= start < end and self._is_wanted(text[start:end]):
+                yield Span(start, end, self._type)
+            elif end - start <= _LOOKED_INTO:
+                end = start
+            # From where the hidden part ends, not the match: what follows it may be the name of the next secret.
+            at = max(end, at + 1, match.start() + 1)
+
+    def _search(self, text: bytes, at: int, last: int) -> Any:
+        match = self._regex.search(text, at, last)
+        is_cut = match is not None and match.end() == last < len(text)
+        return self._regex.search(text, at) if is_cut else match
 
     def _is_wanted(self, hidden: bytes) -> bool:
         return all(each.search(hidden) for each in self._needs) and not any(

@@ -27,7 +27,7 @@ class Reply:
     failure: AffidavitError | None = None
 
 
-class Inquiry:
+class PersonalDataInquiry:
     """Safe to share between threads. Failures are not remembered."""
 
     def __init__(self, detector: PersonalDetector) -> None:

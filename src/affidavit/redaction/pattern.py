@@ -5,9 +5,17 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Kind(StrEnum):
+class PatternKind(StrEnum):
     SECRET = "secret"
     PERSONAL = "personal"
+
+
+class Finder(StrEnum):
+    """Secrets that no single expression describes, because what makes them secret stands on another line."""
+
+    PRIVATE_KEY = "private_key"
+    KUBERNETES_SECRET = "kubernetes_secret"
+    CSV_COLUMN = "csv_column"
 
 
 class Sample(BaseModel):
@@ -39,16 +47,17 @@ class Samples(BaseModel):
 
 
 class Pattern(BaseModel):
-    """`match` hides its group `hide`, or all of it when there is none.
+    """`match` hides its group `hide`, or all of it when there is none. `{{word}}` stands for an entry of `words.yaml`.
 
     What would be hidden is kept when it matches one of `unless`, or lacks one of `needs`: a placeholder is no
-    password, and the name of a Kubernetes secret is no secret.
+    password, and the name of a Kubernetes secret is no secret. With a `finder`, `match` only says when to ask it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     type: str = Field(pattern=r"^[a-z0-9]+(?:_[a-z0-9]+)*$")
     match: str
+    finder: Finder | None = None
     unless: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     samples: Samples
@@ -57,5 +66,5 @@ class Pattern(BaseModel):
 class PatternFile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kind: Kind
+    kind: PatternKind
     patterns: tuple[Pattern, ...]

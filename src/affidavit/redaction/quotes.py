@@ -1,10 +1,14 @@
-"""A quote of a redacted text still proves something: it stands where redaction of the stored text puts it."""
+"""Checks a quote of redacted text against the stored text."""
 
 from affidavit.errors import UpstreamFailed
 from affidavit.evidence.finding import EXCERPT_CHARACTERS
 from affidavit.redaction.redact import Around, Redactor
 
 _MARK = "[REDACTED:"
+
+
+def is_redacted(text: str) -> bool:
+    return _MARK in text
 
 
 def stands_in(quote: str, text: str, left_through: Redactor | None = None) -> bool:

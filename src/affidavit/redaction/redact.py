@@ -1,9 +1,9 @@
-"""Hide what must not leave, in one text: `[REDACTED:type]` stands where it was, every line stays on its number."""
+"""Replaces secrets in one text by `[REDACTED:type]`. Line numbers do not change."""
 
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
@@ -11,9 +11,10 @@ from operator import itemgetter
 from affidavit.redaction.cut_off import SHORTEST_UNNAMED, CutOff
 from affidavit.redaction.detector import Entity
 from affidavit.redaction.engine import Engine, Span
-from affidavit.redaction.inquiry import Inquiry
-from affidavit.redaction.pattern import Kind
+from affidavit.redaction.inquiry import PersonalDataInquiry
+from affidavit.redaction.pattern import PatternKind
 from affidavit.redaction.patterns import load_patterns
+from affidavit.redaction.scan import Scanner
 
 # Texts as long as an excerpt, and so many that a few large answers fit: some megabytes at most.
 _SHORT = 600
@@ -49,15 +50,20 @@ class Redactor:
     """Secrets always; personal data with `hides_personal`, and then also what a service knows, where one is asked."""
 
     hides_personal: bool = False
-    inquiry: Inquiry | None = None
+    inquiry: PersonalDataInquiry | None = None
 
     def secrets(self, text: str, around: Around = ALONE) -> Redacted:
         """For names and paths: they must still lead somewhere, so only secrets go."""
-        return _hide_known(text, (Kind.SECRET,), around)
+        return _hide_known(text, (PatternKind.SECRET,), around)
 
     def known(self, text: str, around: Around = ALONE) -> Redacted:
         """By patterns alone: nobody is asked."""
-        return _hide_known(text, tuple(Kind), around) if self.hides_personal else self.secrets(text, around)
+        return _hide_known(text, tuple(PatternKind), around) if self.hides_personal else self.secrets(text, around)
+
+    def hidden(self, raw: bytes) -> list[Span]:
+        """Where stored bytes would be hidden, by patterns alone; ascending, and some may overlap."""
+        kinds = tuple(PatternKind) if self.hides_personal else (PatternKind.SECRET,)
+        return sorted(span for kind in kinds for span in _finder(kind)(raw))
 
     def redact(self, text: str, around: Around = ALONE) -> Redacted:
         """Raises UpstreamFailed when the service cannot say: then nobody knows what the text holds."""
@@ -90,17 +96,22 @@ def _byte_offsets(text: str, characters: Sequence[int]) -> dict[int, int]:
 
 
 @cache
-def _engine(kind: Kind) -> Engine:
-    return Engine(load_patterns()[kind])
+def _finder(kind: PatternKind) -> Callable[[bytes], list[Span]]:
+    patterns = load_patterns()[kind]
+    match kind:
+        case PatternKind.SECRET:
+            return Scanner(patterns).spans
+        case PatternKind.PERSONAL:
+            return Engine(patterns).spans
 
 
 @cache
-def _cut_off(kind: Kind) -> CutOff:
-    shortest = SHORTEST_UNNAMED if kind is Kind.SECRET else _SHORTEST_PERSONAL
+def _cut_off(kind: PatternKind) -> CutOff:
+    shortest = SHORTEST_UNNAMED if kind is PatternKind.SECRET else _SHORTEST_PERSONAL
     return CutOff(load_patterns()[kind], shortest_unnamed=shortest)
 
 
-def _hide_known(text: str, kinds: tuple[Kind, ...], around: Around) -> Redacted:
+def _hide_known(text: str, kinds: tuple[PatternKind, ...], around: Around) -> Redacted:
     """By patterns alone, which say the same of the same text: answers about one index repeat most of theirs."""
     if len(text) > _SHORT or around.before or around.after:
         return _hide(text, _known_spans(text, kinds, around))
@@ -108,17 +119,27 @@ def _hide_known(text: str, kinds: tuple[Kind, ...], around: Around) -> Redacted:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _remembered(text: str, kinds: tuple[Kind, ...], is_cut: bool) -> Redacted:
-    return _hide(text, _known_spans(text, kinds, Around(is_cut=is_cut)))
+def _remembered(text: str, kinds: tuple[PatternKind, ...], is_cut: bool) -> Redacted:
+    return _hide(text, _known_spans(text, kinds, Around(is_cut=True) if is_cut else ALONE))
 
 
-def _known_spans(text: str, kinds: tuple[Kind, ...], around: Around) -> list[Span]:
-    before, own = _raw(around.before), _raw(text)
+def _known_spans(text: str, kinds: tuple[PatternKind, ...], around: Around) -> list[Span]:
+    own = _raw(text)
+    if around is ALONE:
+        return _spans_of(own, kinds)
+    before = _raw(around.before)
     whole = b"".join((before, own, _raw(around.after)))
-    spans = [span for kind in kinds for span in _engine(kind).spans(whole)]
+    spans = _spans_of(whole, kinds)
     if around.is_cut:
-        spans += [span for kind in kinds for span in _cut_off(kind).spans(before + own)]
+        spans = spans + [span for kind in kinds for span in _cut_off(kind).spans(before + own)]
     return [*_inside(spans, len(before), len(own))] if len(whole) > len(own) else spans
+
+
+def _spans_of(text: bytes, kinds: tuple[PatternKind, ...]) -> list[Span]:
+    # The word in `[REDACTED:password]` of an earlier pass names no password.
+    if b"[REDACTED:" in text:
+        text = _MARKER.sub(lambda marker: b"[" + b"." * (len(marker[0]) - 2) + b"]", text)
+    return _finder(kinds[0])(text) if len(kinds) == 1 else [span for kind in kinds for span in _finder(kind)(text)]
 
 
 def _inside(spans: Sequence[Span], start: int, size: int) -> Iterator[Span]:
@@ -130,11 +151,11 @@ def _inside(spans: Sequence[Span], start: int, size: int) -> Iterator[Span]:
 
 
 def _raw(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+    return text.encode() if text.isascii() else text.encode("utf-8", "surrogatepass")
 
 
 def _hide(text: str, found: Sequence[Span]) -> Redacted:
-    raw = _raw(text)
+    raw = _raw(text) if found else b""
     spans = _outside_markers(found, raw)
     if not spans:
         return Redacted(text=text, counts={})

@@ -1,18 +1,18 @@
 """Bombs: how much a member may unpack to, given what it, its container and the whole bundle have cost."""
 
 from affidavit.bundle.digests import BLOCK
-from affidavit.bundle.limits import Limits
-from affidavit.bundle.source import MemberDamaged, Source
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.sources.source import MemberDamaged, Source
 
 
 class TooMuch(MemberDamaged):
-    """A limit was reached: what was stored of the member is worthless and goes."""
+    """A limit was reached: what was stored of the member is removed."""
 
 
 class Budget:
-    """The bundle as a whole. Archives inside archives are paid for by the outermost one alone."""
+    """Counts bytes of the whole bundle. The compressed size of nested archives is that of the outermost one."""
 
-    def __init__(self, limits: Limits, outermost: Source) -> None:
+    def __init__(self, limits: UnpackLimits, outermost: Source) -> None:
         self.limits = limits
         self.stored = 0
         self._outermost = outermost
@@ -26,8 +26,8 @@ class Budget:
         self._read_in_place += size
 
 
-class Bound:
-    """What one member may add. `given` is what its source has given before it."""
+class MemberBound:
+    """Limits one member. `given` is how many bytes its source gave before it."""
 
     def __init__(self, budget: Budget, source: Source, given: int) -> None:
         self._budget = budget

@@ -1,4 +1,4 @@
-"""How much an archive may ask of us before we stop believing it."""
+"""Limits on the size, count and depth of what an archive may unpack to."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ GIBIBYTE = 1 << 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class UnpackLimits:
     # Real bundles have a few hundred members, the largest seen under three thousand.
     members: int = 20_000
     total_bytes: int = 64 * GIBIBYTE

@@ -1,11 +1,11 @@
-"""Paths handed out so far: no two members may end up in one place on any file system."""
+"""Records used paths, so that no two members collide on any file system."""
 
-from affidavit.bundle.limits import Limits
-from affidavit.bundle.paths import UnsafeName, collision_key
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.safety.paths import UnsafeName, collision_key
 
 
 class Names:
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: UnpackLimits) -> None:
         self._limits = limits
         self._files: set[str] = set()
         self._folders: set[str] = set()

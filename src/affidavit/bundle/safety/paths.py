@@ -1,9 +1,9 @@
-"""Member names as an attacker may write them, made into paths inside the bundle or refused."""
+"""Turns member names into safe relative paths, or refuses them."""
 
 import re
 import unicodedata
 
-from affidavit.bundle.limits import Limits
+from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.errors import AffidavitError
 
 _DRIVE = re.compile(r"^[A-Za-z]:")
@@ -12,6 +12,7 @@ _SEPARATORS = re.compile(r"[/\\]")
 # What every file system we may unpack to can store.
 _LONGEST_PART = 255
 _SHOWN = 200
+_COMPRESSED_NAMES = (".gz", ".xz", ".bz2", ".zst")
 
 
 class UnsafeName(AffidavitError):
@@ -31,7 +32,7 @@ def shown(name: str) -> str:
     return (text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…") or "(no name)"
 
 
-def safe_path(name: str, *, limits: Limits, within: str = "") -> str:
+def safe_path(name: str, *, limits: UnpackLimits, within: str = "") -> str:
     """A relative path with `/` between its parts, none of them `.` or `..`. Raises UnsafeName.
 
     `within` is the safe path of a folder, with a `/` at its end, to put in front.
@@ -56,9 +57,10 @@ def safe_path(name: str, *, limits: Limits, within: str = "") -> str:
 
 
 def known_as(path: str) -> str:
-    """A lone gzipped file is stored as `x.log.gz/x.log` and known by the name it had in the bundle."""
+    """A lone compressed file is stored as `x.log.gz/x.log` and known by the name it had in the bundle."""
     folder, _, name = path.rpartition("/")
-    return folder if name and folder.rpartition("/")[2] == f"{name}.gz" else path
+    packed = folder.rpartition("/")[2]
+    return folder if name and packed in (f"{name}{ending}" for ending in _COMPRESSED_NAMES) else path
 
 
 def collision_key(path: str) -> str:

@@ -1,15 +1,15 @@
-"""A single gzipped file, such as a rotated log: a source with one member."""
+"""Reads one compressed file, such as a rotated log, as a source with one member."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from affidavit.bundle.gunzip import Gunzip
-from affidavit.bundle.source import Member, MemberKind
+from affidavit.bundle.sources.compression import Compression, decompressed
+from affidavit.bundle.sources.source import Member, MemberKind
 
 
-class GzipSource:
-    def __init__(self, path: Path, *, name: str) -> None:
-        self._stream = Gunzip(path)
+class CompressedFileSource:
+    def __init__(self, path: Path, *, name: str, compression: Compression) -> None:
+        self._stream = decompressed(path, compression)
         self._name = name
         self.problems: list[str] = []
 

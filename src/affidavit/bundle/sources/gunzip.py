@@ -1,4 +1,4 @@
-"""Read a gzip file fast, and when it is damaged, still hand over every byte that can be decoded."""
+"""Decompresses gzip fast. Of a damaged file it still returns every byte before the damage."""
 
 import gzip
 import io
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, cast
 from isal import igzip
 from isal.igzip_lib import IsalError
 
-from affidavit.bundle.inflate import PIECE, inflate
-from affidavit.bundle.source import MemberDamaged
+from affidavit.bundle.safety.opening import file_opener
+from affidavit.bundle.sources.inflate import PIECE, inflate
+from affidavit.bundle.sources.source import MemberDamaged
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -78,10 +79,10 @@ class Gunzip:
 
 
 class _CountedFile(io.FileIO):
-    """Asked for every member how far it was read, and a system call each would be dear."""
+    """Counts the bytes read: `tell()` per member would cost a system call."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path)
+        super().__init__(path, opener=file_opener)
         self.consumed = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
@@ -106,7 +107,7 @@ def _salvage(path: Path, *, skip: int) -> Iterator[bytes]:
 
 def _decoded(path: Path) -> Iterator[bytes]:
     """One stream after the other; zeros between and behind them are padding."""
-    with path.open("rb") as file:
+    with _CountedFile(path) as file:
         pieces = iter(lambda: file.read(PIECE), b"")
         rest = next(pieces, b"")
         while rest:

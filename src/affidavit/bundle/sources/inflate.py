@@ -1,10 +1,10 @@
-"""Undo deflate, and when the data is damaged, still hand over every byte in front of the damage."""
+"""Decompresses deflate data. Of damaged data it still returns every byte before the damage."""
 
 import zlib
 from collections.abc import Generator, Iterable, Iterator
 from typing import Protocol
 
-from affidavit.bundle.source import MemberDamaged
+from affidavit.bundle.sources.source import MemberDamaged
 
 # Small enough that going over a damaged piece byte by byte costs nothing.
 PIECE = 8192

@@ -1,4 +1,4 @@
-"""Where members come from: a tar (gzipped or not), a zip, or a directory. Forward only, one member at a time.
+"""The protocol of bundle sources (tar, zip, directory): members are read forward, one at a time.
 
 A source never writes and never follows a link. Damage to one member is raised as MemberDamaged when that member is
 read; what a source could not even list goes to `problems`.
@@ -28,6 +28,9 @@ class MemberKind(StrEnum):
 
 class MemberDamaged(AffidavitError):
     """The member's bytes end or break here; what was read before is as the archive holds it."""
+
+
+LEADS_OUT = "it leads out of the bundle"
 
 
 @dataclass(frozen=True, kw_only=True)

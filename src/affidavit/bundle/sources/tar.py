@@ -1,13 +1,14 @@
-"""Tar archives, gzipped or not, read as a stream. Nothing that tar libraries offer to extract with is used."""
+"""Reads tar archives, compressed or not, as a stream, without the extraction code of tar libraries."""
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 
-from affidavit.bundle.gunzip import Gunzip
-from affidavit.bundle.limits import Limits
-from affidavit.bundle.source import Member, MemberDamaged
-from affidavit.bundle.tar_headers import (
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.safety.opening import file_opener
+from affidavit.bundle.sources.compression import Compression, DecompressedBytes, decompressed
+from affidavit.bundle.sources.source import Member, MemberDamaged
+from affidavit.bundle.sources.tar_headers import (
     BLOCK,
     EndMarkMissing,
     HeaderDamaged,
@@ -23,16 +24,10 @@ _AHEAD = 1 << 16
 _TAIL = 8 << 20
 
 
-class _Bytes(Protocol):
-    def readinto(self, view: memoryview) -> int: ...
-    def consumed(self) -> int: ...
-    def close(self) -> None: ...
-
-
 class TarSource:
-    def __init__(self, path: Path, *, limits: Limits, is_gzip: bool) -> None:
+    def __init__(self, path: Path, *, limits: UnpackLimits, compression: Compression | None = None) -> None:
         self.problems: list[str] = []
-        self._stream = _Forward(Gunzip(path) if is_gzip else _Plain(path), limits)
+        self._stream = _Forward(_Plain(path) if compression is None else decompressed(path, compression), limits)
         self._headers = HeaderReader(self._stream, limits, self.problems)
         self._limits = limits
         self._left = 0
@@ -113,7 +108,7 @@ def _is_good(block: bytes) -> bool:
 
 class _Plain:
     def __init__(self, path: Path) -> None:
-        self._file = path.open("rb", buffering=0)
+        self._file = io.FileIO(path, opener=file_opener)
 
     def readinto(self, view: memoryview) -> int:
         try:
@@ -131,7 +126,7 @@ class _Plain:
 class _Forward:
     """A stream that only goes forward, and passes over no more than it may."""
 
-    def __init__(self, source: _Bytes, limits: Limits) -> None:
+    def __init__(self, source: DecompressedBytes, limits: UnpackLimits) -> None:
         self._source = source
         self._scratch = memoryview(bytearray(_SCRATCH))
         self._ahead = memoryview(bytearray(_AHEAD))

@@ -8,9 +8,9 @@ hostile header of a few KiB can keep busy for minutes.
 import tarfile
 from typing import Protocol
 
-from affidavit.bundle.limits import Limits
-from affidavit.bundle.paths import shown
-from affidavit.bundle.source import Member, MemberDamaged, MemberKind, believable_time
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.safety.paths import shown
+from affidavit.bundle.sources.source import Member, MemberDamaged, MemberKind, believable_time
 from affidavit.errors import AffidavitError
 
 BLOCK = tarfile.BLOCKSIZE
@@ -54,7 +54,7 @@ class Blocks(Protocol):
 class HeaderReader:
     """`problems` receives what is wrong with headers that belong to no single member."""
 
-    def __init__(self, blocks: Blocks, limits: Limits, problems: list[str]) -> None:
+    def __init__(self, blocks: Blocks, limits: UnpackLimits, problems: list[str]) -> None:
         self._blocks = blocks
         self._limits = limits
         self._problems = problems

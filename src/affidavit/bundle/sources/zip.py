@@ -1,4 +1,4 @@
-"""Zip archives, as the Windows collector writes them. The standard library reads their list of members, no more."""
+"""Reads zip archives, as the Windows collector writes them. The standard library parses only the member list."""
 
 import io
 import stat
@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from affidavit.bundle.inflate import PIECE, inflate
-from affidavit.bundle.limits import Limits
-from affidavit.bundle.source import Member, MemberDamaged, MemberKind, believable_time
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.sources.inflate import PIECE, inflate
+from affidavit.bundle.sources.source import Member, MemberDamaged, MemberKind, believable_time
 from affidavit.errors import InputRefused
 
 _ENTRY = b"PK\x01\x02"
@@ -25,7 +25,7 @@ _RAW_DEFLATE = -15
 
 
 class ZipSource:
-    def __init__(self, path: Path, *, limits: Limits) -> None:
+    def __init__(self, path: Path, *, limits: UnpackLimits) -> None:
         self.problems: list[str] = []
         self._entries = _entries(path, limits)
         self._overlapping = _overlapping(self._entries)
@@ -87,7 +87,7 @@ class ZipSource:
 class _Guarded(io.FileIO):
     """The library reads the whole list of members in one go and keeps it, so its size is judged as it is read."""
 
-    def __init__(self, path: Path, limits: Limits) -> None:
+    def __init__(self, path: Path, limits: UnpackLimits) -> None:
         super().__init__(path)
         self._limits = limits
 
@@ -107,7 +107,7 @@ class _Guarded(io.FileIO):
         )
 
 
-def _entries(path: Path, limits: Limits) -> list[zipfile.ZipInfo]:
+def _entries(path: Path, limits: UnpackLimits) -> list[zipfile.ZipInfo]:
     try:
         with _Guarded(path, limits) as file, zipfile.ZipFile(file) as archive:
             return archive.infolist()

@@ -1,0 +1,1 @@
+"""Where members come from: tar, zip, gzip, a directory; and how a path is opened."""

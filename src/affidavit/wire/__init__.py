@@ -1,0 +1,1 @@
+"""Records that leave the program as JSON: their base, truncation, and how long an answer may be."""
