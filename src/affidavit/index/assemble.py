@@ -1,34 +1,34 @@
-"""Put the index together: findings, coverage, gaps, and an identity that changes when any of them could."""
+"""Assembles the index: findings, coverage, gaps and its content id."""
 
-import hashlib
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from affidavit.bundle.reading import head_of
 from affidavit.bundle.stored import UNKNOWN_INSTANCE, StoredBundle
 from affidavit.bundle.unpack import UnpackedFile
 from affidavit.errors import InvariantBroken
+from affidavit.evidence.confidence import confidence
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
 from affidavit.index.build import Built, ScannedText, build_findings
-from affidavit.index.clock import BundleClock
-from affidavit.index.measured import measured_finding
-from affidavit.index.record import (
-    INDEX_VERSION,
-    INDEXER_VERSION,
-    ClockNote,
-    FindingsIndex,
-    summarize,
-)
-from affidavit.index.scan import LONGEST_LINE, ScannedFile
-from affidavit.index.slots import RuleSlots
-from affidavit.index.survey import Survey
-from affidavit.index.timestamps import Clock, stamp_of
+from affidavit.index.clock_and_checks import Survey
+from affidavit.index.identity import bundle_digest, content_id
+from affidavit.index.measured import measured_fact, measured_finding
+from affidavit.index.record import INDEX_VERSION, INDEXER_VERSION, ClockNote, FindingsIndex, index_document, summarize
+from affidavit.index.scanning.scan import LONGEST_LINE, ScannedFile
+from affidavit.index.scanning.slots import RuleSlots
+from affidavit.index.times.clock import BundleClock
+from affidavit.index.times.timestamps import StampKind, stamp_of
 from affidavit.knowledge import Knowledge
+from affidavit.verdict.conclude import VerdictInput, conclude
+from affidavit.verdict.samples import known_graph
 
 REST_OF_ARCHIVE = "(rest of the archive)"
 # The collector keeps the last 100 MB of these.
 _TAILED = 100_000_000
+_EVENTS = ".evtx"
+_EVENTS_AS_TEXT = "eventlogs.csv"
 _TAILED_LOGS = ("var_log/messages", "var_log/syslog")
 # A kernel log that begins later than this after boot has lost its beginning.
 _RING_START = 60 * 1_000_000
@@ -49,15 +49,18 @@ def assemble_index(
     keys = {file.path: bundle.key_of(file) for file in bundle.files}
     measured = [measured_finding(keys[each.path], bundle.locations[each.path], each) for each in checked.shown]
     built = build_findings(texts, slots.table, clock, measured)
-    return FindingsIndex(
+    coverage = _coverage(bundle, scanned)
+    # An archive inside the bundle may tell the same as its only file.
+    gaps = tuple(dict.fromkeys((*_gaps(bundle, scanned, clock, built), *checked.gaps)))
+    index = FindingsIndex(
         version=INDEX_VERSION,
-        index_id=_identity(bundle, clock, knowledge.version),
+        index_id="",
         rules_version=knowledge.version,
         instance_id=bundle.instance_id,
         indexed_at=datetime.now(UTC),
         manifest_ref=f"{bundle.prefix}/manifest.json",
         indexing_duration_ms=round((time.monotonic() - started) * 1000),
-        coverage=_coverage(bundle, scanned),
+        coverage=coverage,
         findings=built.findings,
         suppressed=built.suppressed,
         summary=summarize(built.findings),
@@ -67,9 +70,23 @@ def assemble_index(
             booted_at=clock.booted_at,
             booted_from=clock.booted_from,
         ),
-        # An archive inside the bundle may tell the same as its only file.
-        gaps=tuple(dict.fromkeys((*_gaps(bundle, scanned, clock, built), *checked.gaps))),
+        gaps=gaps,
+        verdict=conclude(
+            VerdictInput(
+                findings=built.findings,
+                files=frozenset(bundle.locations),
+                collected_at=clock.collected_at,
+                booted_at=clock.booted_at,
+                confidence=confidence(coverage, built.findings, gaps),
+                facts=[measured_fact(keys[each.path], bundle.locations[each.path], each) for each in surveyed.facts],
+                first_steps={rule.id: rule.first_steps[0] for rule in knowledge.rules},
+            ),
+            known_graph(),
+        ),
+        indexer_version=INDEXER_VERSION,
+        bundle_digest=bundle_digest(bundle.files),
     )
+    return replace(index, index_id=content_id(index_document(index)))
 
 
 def _was_scanned(file: UnpackedFile, scanned: Mapping[str, ScannedFile]) -> bool:
@@ -80,19 +97,12 @@ def _scanned_text(bundle: StoredBundle, file: UnpackedFile, scanned: Mapping[str
     if file.location is None:
         raise InvariantBroken(f"{file.path} was scanned and is nowhere")
     return ScannedText(
-        path=file.path, full_key=bundle.key_of(file), location=file.location, hits=scanned[file.path].hits
+        path=file.path,
+        full_key=bundle.key_of(file),
+        location=file.location,
+        hits=scanned[file.path].hits,
+        role=file.role,
     )
-
-
-def _identity(bundle: StoredBundle, clock: BundleClock, rules_version: str) -> str:
-    """Everything that decides what an index says, and nothing else."""
-    digest = hashlib.sha256(f"{INDEX_VERSION} {INDEXER_VERSION} {rules_version} {bundle.instance_id}\n".encode())
-    digest.update(f"{clock.collected_at} {clock.booted_at}\n".encode())
-    for file in bundle.files:
-        content = file.digests.sha256 if file.digests is not None else ""
-        digest.update(f"{file.path}\0{file.status}\0{content}\n".encode())
-    digest.update("\n".join(bundle.problems).encode())
-    return f"ix-{digest.hexdigest()[:24]}"
 
 
 def _coverage(bundle: StoredBundle, scanned: Mapping[str, ScannedFile]) -> Coverage:
@@ -100,6 +110,8 @@ def _coverage(bundle: StoredBundle, scanned: Mapping[str, ScannedFile]) -> Cover
     skipped: list[SkippedFile] = []
     for file in bundle.files:
         reason = _skip_reason(file, scanned)
+        if reason is SkipReason.BINARY and file in _unread_events(bundle):
+            reason = SkipReason.UNREADABLE
         if reason is None:
             sizes.append(file.size)
         else:
@@ -118,11 +130,32 @@ def _skip_reason(file: UnpackedFile, scanned: Mapping[str, ScannedFile]) -> Skip
     return SkipReason.TOO_LARGE if result.oversized else None
 
 
+def _unread_events(bundle: StoredBundle) -> list[UnpackedFile]:
+    """Event logs of Windows that are there in their binary form alone. The collector also writes them as CSV."""
+    if any(file.path.endswith(_EVENTS_AS_TEXT) for file in bundle.files):
+        return []
+    return [file for file in bundle.files if file.path.endswith(_EVENTS)]
+
+
 def _gaps(bundle: StoredBundle, scanned: Mapping[str, ScannedFile], clock: BundleClock, built: Built) -> Iterator[str]:
     # A member that was dropped half-way may have been scanned in part: it is listed with its own reason.
     scanned = {path: result for path, result in scanned.items() if path in bundle.locations}
     yield from bundle.problems
     yield from (f"{file.path}: {file.reason}" for file in bundle.files if file.reason is not None)
+    yield from (
+        f"{file.path}: its content is of no known log, so at most general rules were applied"
+        for file in bundle.files
+        if file.skip is SkipReason.NOT_RECOGNISED
+    )
+    yield from (
+        f"{file.path}: it is compressed in a form that is not read"
+        for file in bundle.files
+        if file.skip is SkipReason.COMPRESSION
+    )
+    yield from (
+        f"{file.path}: an event log in its binary form is not read: export it with Get-WinEvent | Export-Csv"
+        for file in _unread_events(bundle)
+    )
     yield from (f"{path}: not scanned: {result.failure}" for path, result in sorted(scanned.items()) if result.failure)
     for path, result in sorted(scanned.items()):
         if result.oversized:
@@ -151,4 +184,4 @@ def _first_stamp(file: UnpackedFile) -> int | None:
     if file.location is None:
         return None
     clock, value = stamp_of(head_of(file.location, 4096).partition(b"\n")[0])
-    return value if clock is Clock.SINCE_BOOT else None
+    return value if clock is StampKind.SINCE_BOOT else None

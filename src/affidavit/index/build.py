@@ -1,4 +1,4 @@
-"""From hits to findings: fold by (rule, file), order, number, and confirm criticals by independent sources."""
+"""Turns hits into findings: folds them by (rule, file), orders, numbers, and confirms criticals."""
 
 import hashlib
 from collections import Counter
@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from affidavit.bundle.layout import component_of, role_of
+from affidavit.bundle.layout import FileRole, component_of
 from affidavit.bundle.reading import span_of
+from affidavit.bundle.wrapped_lines import unwrapped
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.finding import (
     LISTED,
@@ -19,18 +20,31 @@ from affidavit.evidence.finding import (
     Confirmation,
     Episode,
     Evidence,
+    FaultState,
     Finding,
     LineRange,
     Occurrence,
-    State,
     Suppressed,
     excerpt_of,
 )
 from affidavit.evidence.severity import Severity
-from affidavit.index.clock import UNKNOWN, BundleClock, Micros, micros_of, time_of, times_of
-from affidavit.index.episodes import Span, in_order, is_startup, merged, most_within, outbreaks, soon_after, spans
-from affidavit.index.hits import FileHits
-from affidavit.index.slots import Says, Slot
+from affidavit.evidence.utf16 import text_of
+from affidavit.index.episodes import (
+    FaultSpan,
+    goes_on,
+    in_order,
+    is_startup,
+    last_outbreak,
+    merged,
+    most_within,
+    outbreaks,
+    soon_after,
+    spans,
+)
+from affidavit.index.scanning.hits import FileHits
+from affidavit.index.scanning.slots import LineMeaning, Slot
+from affidavit.index.times.clock import UNKNOWN, BundleClock, Micros, micros_of, time_of, times_of
+from affidavit.rules.entities import SEARCHED
 
 _NO_TIMES: Micros = np.array([], dtype=np.int64)
 
@@ -38,6 +52,16 @@ _NO_TIMES: Micros = np.array([], dtype=np.int64)
 EPISODES = 20
 # Lines of one fault have no longer pause than this between them, unless its rule counts in longer ones.
 SAME_OUTBREAK_SECONDS = 300
+# A fault that paused for so long came anew.
+NEW_OUTBREAK_SECONDS = 3600
+# How long after the node was told to stop what ends or fails belongs to the stop.
+STOPPING_SECONDS = 600
+# Lines of a finding that are read for the names in them: the first and the last ones.
+NAMED_LINES = 4
+# The record around a line may be several times as long as the line.
+_WRAPPED_SEARCHED = 4 * SEARCHED
+# Rules of this family tell that somebody stops the node on purpose.
+STOP_SIGNAL = "node.reboot"
 # How soon after its announcement a stop counts as the announced one.
 PLANNED_SECONDS = 120
 
@@ -58,6 +82,7 @@ class ScannedText:
     full_key: str
     location: Path
     hits: FileHits
+    role: FileRole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +121,7 @@ def build_findings(
     """
     groups = [group for file in files for group in _groups(file, slots, clock)]
     context = _Context(groups, clock)
-    faults = [group for group in groups if group.slot.says is Says.FAULT]
+    faults = [group for group in groups if group.slot.says is LineMeaning.FAULT]
     untimed: Counter[str] = Counter()
     for group in faults:
         untimed[group.file.path] += int(np.count_nonzero(group.times == UNKNOWN))
@@ -108,18 +133,23 @@ def build_findings(
 
 
 class _Context:
-    """What the rest of the bundle says about a fault: what cleared or announced it, and when things started."""
+    """Times of lines that clear or announce a fault, and times of starts, for judging each group."""
 
     def __init__(self, groups: Sequence[_Group], clock: BundleClock) -> None:
         self._times = {_said(group, group.slot.says): group.times for group in groups}
-        self._in_order: dict[tuple[str, Says, str], Micros] = {}
-        starts = [group.times for group in groups if group.slot.rule.marks_start and group.slot.says is Says.FAULT]
+        self._in_order: dict[tuple[str, LineMeaning, str], Micros] = {}
+        starts = [
+            group.times for group in groups if group.slot.rule.marks_start and group.slot.says is LineMeaning.FAULT
+        ]
         if clock.booted_at is not None:
             starts.append(np.array([micros_of(clock.booted_at)], dtype=np.int64))
         self.collected = micros_of(clock.collected_at) if clock.collected_at is not None else UNKNOWN
+        self.booted = micros_of(clock.booted_at) if clock.booted_at is not None else UNKNOWN
+        stops = [group.times for group in groups if _announces_stop(group.slot)]
+        self.stops: Micros = in_order(np.concatenate(stops)) if stops else _NO_TIMES
         self.starts: Micros = merged(np.concatenate(starts)) if starts else _NO_TIMES
 
-    def times(self, group: _Group, says: Says) -> Micros:
+    def times(self, group: _Group, says: LineMeaning) -> Micros:
         """Of lines in the same file that say this about the group's rule, in order."""
         said = _said(group, says)
         if said not in self._in_order:
@@ -127,7 +157,11 @@ class _Context:
         return self._in_order[said]
 
 
-def _said(group: _Group, says: Says) -> tuple[str, Says, str]:
+def _announces_stop(slot: Slot) -> bool:
+    return slot.rule.signal == STOP_SIGNAL and slot.rule.severity is Severity.INFO
+
+
+def _said(group: _Group, says: LineMeaning) -> tuple[str, LineMeaning, str]:
     return group.slot.rule.id, says, group.file.path
 
 
@@ -155,7 +189,7 @@ def _finding(group: _Group, context: _Context) -> Finding:
         severity=judged.severity,
         pattern=rule.name,
         description=rule.means,
-        component=component_of(line, role_of(group.file.path)),
+        component=component_of(unwrapped(text_of(line).encode()), group.file.role),
         signal=rule.signal,
         count=len(group.rows),
         first_seen=group.first_seen,
@@ -165,9 +199,11 @@ def _finding(group: _Group, context: _Context) -> Finding:
         occurrences_listed=listed if is_cut else None,
         occurrences_total=len(group.rows) if is_cut else None,
         severity_note=judged.note,
-        state=judged.state,
+        state=judged.state or _state(group, context),
         episodes=judged.episodes[-EPISODES:] if judged.episodes is not None else None,
         episodes_total=len(judged.episodes) if judged.episodes and len(judged.episodes) > EPISODES else None,
+        since=_since(group),
+        entities=rule.names_in.names(_sample_lines(group, line)),
     )
 
 
@@ -175,32 +211,71 @@ def _finding(group: _Group, context: _Context) -> Finding:
 class _Judged:
     severity: Severity
     note: str | None = None
-    state: State | None = None
+    state: FaultState | None = None
     episodes: tuple[Episode, ...] | None = None
 
 
 def _judge(group: _Group, context: _Context) -> _Judged:
     """How bad the fault is, given when its lines came."""
     rule = group.slot.rule
-    if rule.planned_by and soon_after(group.times, context.times(group, Says.PLANNED), PLANNED_SECONDS).all():
-        return _Judged(severity=Severity.INFO, note=PLANNED, state=State.PLANNED)
+    if rule.planned_by and soon_after(group.times, context.times(group, LineMeaning.PLANNED), PLANNED_SECONDS).all():
+        return _Judged(severity=Severity.INFO, note=PLANNED, state=FaultState.PLANNED)
     if rule.startup_seconds and is_startup(
         group.times, context.starts, rule.startup_seconds, collected=context.collected
     ):
         note = STARTUP.format(seconds=rule.startup_seconds)
-        return _Judged(severity=Severity.INFO, note=note, state=State.STARTUP)
+        return _Judged(severity=Severity.INFO, note=note, state=FaultState.STARTUP)
     if rule.repeated is not None and most_within(group.times, rule.repeated.within_seconds) < rule.repeated.times:
         note = SELDOM.format(times=rule.repeated.times, seconds=rule.repeated.within_seconds)
         return _Judged(severity=rule.repeated.otherwise, note=note)
     if not rule.cleared_by:
         return _Judged(severity=rule.severity)
-    found = [_episode(span) for span in spans(group.times, context.times(group, Says.CLEARED))]
+    found = [_episode(span) for span in spans(group.times, context.times(group, LineMeaning.CLEARED))]
     is_over = bool(found) and found[-1].cleared_at is not None and bool((group.times != UNKNOWN).all())
     return _Judged(
         severity=rule.severity,
-        state=State.RECOVERED if is_over else State.OPEN,
+        state=FaultState.RECOVERED if is_over else FaultState.OPEN,
         episodes=tuple(found),
     )
+
+
+def _state(group: _Group, context: _Context) -> FaultState:
+    """Of a fault that no line clears: by when it came last."""
+    known = in_order(group.times)
+    if not len(known) or context.collected == UNKNOWN:
+        return FaultState.UNKNOWN
+    if context.stops.size and soon_after(known, context.stops, STOPPING_SECONDS).all():
+        return FaultState.PLANNED
+    if group.slot.rule.lasts:
+        is_of_this_boot = context.booted == UNKNOWN or int(known[-1]) >= context.booted
+        return FaultState.OPEN if is_of_this_boot else FaultState.OVER
+    is_current = goes_on(known, context.collected)
+    if is_current is None:
+        return FaultState.UNKNOWN
+    return FaultState.OPEN if is_current else FaultState.OVER
+
+
+def _since(group: _Group) -> datetime | None:
+    """When its last outbreak began, where that is not when it was first seen."""
+    known = in_order(group.times)
+    if len(known) < 2:
+        return None
+    start = last_outbreak(known, NEW_OUTBREAK_SECONDS)
+    return time_of(start) if start != int(known[0]) else None
+
+
+def _sample_lines(group: _Group, quoted: bytes) -> Iterator[str]:
+    """The quoted line, and some of the first and last ones: enough to tell which pod, device or unit it is."""
+    yield _said_in(quoted)
+    count = len(group.rows)
+    places = sorted({*range(min(NAMED_LINES, count)), *range(max(0, count - NAMED_LINES), count)})
+    for place in places:
+        start, end = group.file.hits.span(int(group.rows[place]))
+        yield _said_in(span_of(group.file.location, start, min(end, start + _WRAPPED_SEARCHED)))
+
+
+def _said_in(line: bytes) -> str:
+    return unwrapped(text_of(line[:_WRAPPED_SEARCHED]).encode()).decode("utf-8", "replace")[:SEARCHED]
 
 
 def _standing_for_all(group: _Group, context: _Context, judged: _Judged) -> int:
@@ -217,7 +292,7 @@ def _standing_for_all(group: _Group, context: _Context, judged: _Judged) -> int:
     return 0
 
 
-def _episode(span: Span) -> Episode:
+def _episode(span: FaultSpan) -> Episode:
     start, end = time_of(span.start), time_of(span.end)
     if start is None or end is None:
         raise InvariantBroken("a span has known times")

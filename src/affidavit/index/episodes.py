@@ -1,4 +1,4 @@
-"""When a fault was there: spans between its lines and the lines that clear it, start-ups, planned stops, bursts.
+"""Computes when a fault was active: spans until a clearing line, start-ups, planned stops, bursts.
 
 All functions take times in microseconds and know nothing of rules. Those of hits are in line order, and UNKNOWN ones
 decide nothing; what hits are compared with is `in_order`: one fault may have many outbreaks, and nobody sorts for each.
@@ -9,18 +9,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from affidavit.index.clock import UNKNOWN, Micros
-from affidavit.index.timestamps import SECOND
+from affidavit.index.times.clock import UNKNOWN, Micros
+from affidavit.index.times.timestamps import SECOND
 
 MOST_STARTS = 3
 TOGETHER = 120
 QUIET_BEFORE_COLLECTION = 60
+# What was seen so shortly before the collection still holds.
+STILL_THERE = 30 * 60
+# From so many hits on their rhythm tells whether they go on; so many times the usual pause is a stop.
+REPEATED = 3
+PAUSES = 4
+# What was not seen for so long is over; in between nobody knows.
+LONG_AGO = 3 * 3600
 
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Span:
+class FaultSpan:
     """`cleared` is when a line said it was over; UNKNOWN while none did."""
 
     start: int
@@ -34,7 +41,7 @@ def in_order(times: Micros) -> Micros:
     return np.sort(times[times != UNKNOWN])
 
 
-def spans(hits: Micros, clears: Micros) -> list[Span]:
+def spans(hits: Micros, clears: Micros) -> list[FaultSpan]:
     """Hits between two clears are one span; it ends with the first clear behind it."""
     hits = in_order(hits)
     # How many clears came before each hit names its span; a clear at the very same time comes after it.
@@ -48,7 +55,7 @@ def spans(hits: Micros, clears: Micros) -> list[Span]:
     cleared[over < len(clears)] = clears[over[over < len(clears)]]
     columns = hits[first], hits[last], last - first + 1, cleared
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    return [Span(start=start, end=end, count=count, cleared=clear) for start, end, count, clear in rows]
+    return [FaultSpan(start=start, end=end, count=count, cleared=clear) for start, end, count, clear in rows]
 
 
 def is_startup(hits: Micros, starts: Micros, seconds: int, *, collected: int) -> bool:
@@ -79,6 +86,28 @@ def soon_after(hits: Micros, starts: Micros, seconds: int) -> Mask:
     latest = np.searchsorted(starts, hits, side="right") - 1
     since = hits - starts[np.maximum(latest, 0)]
     return (hits != UNKNOWN) & (latest >= 0) & (since <= seconds * SECOND)
+
+
+def goes_on(hits: Micros, collected: int) -> bool | None:
+    """Whether hits still came when the bundle was made, judged by how often they came; None where it cannot be told.
+
+    What comes every ten minutes is not over after five. Lines of one moment count as one.
+    """
+    known = merged(hits)
+    quiet = collected - int(in_order(hits)[-1])
+    if quiet <= STILL_THERE * SECOND:
+        return True
+    usual = (int(known[-1]) - int(known[0])) // max(1, len(known) - 1)
+    if len(known) >= REPEATED and quiet <= PAUSES * usual:
+        return True
+    return False if quiet > LONG_AGO * SECOND and quiet > PAUSES * usual else None
+
+
+def last_outbreak(hits: Micros, pause_seconds: int) -> int:
+    """When the last stretch without a longer pause began."""
+    known = in_order(hits)
+    breaks = np.flatnonzero(np.diff(known) > pause_seconds * SECOND)
+    return int(known[breaks[-1] + 1]) if len(breaks) else int(known[0])
 
 
 def outbreaks(hits: Micros, pause_seconds: int) -> list[NDArray[np.int64]]:

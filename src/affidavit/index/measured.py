@@ -1,16 +1,25 @@
-"""What a check shows, as a finding: the same evidence as a rule's, with the measured fact beside it."""
+"""Turns the result of a check into a finding, with the measured fact as its detail."""
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from affidavit.bundle.layout import component_of, role_of
 from affidavit.bundle.reading import span_of
-from affidavit.checks.run import Hit, ShownBy
-from affidavit.evidence.finding import ByteRange, Evidence, Finding, LineRange, Occurrence, excerpt_of
+from affidavit.checks.run import CheckEvidence, Hit
+from affidavit.evidence.finding import ByteRange, Evidence, FaultState, Finding, LineRange, Occurrence, excerpt_of
+from affidavit.evidence.utf16 import text_of
+from affidavit.evidence.verdict import Refutation
+from affidavit.rules.entities import SEARCHED, entity_patterns
+from affidavit.verdict.conclude import Fact
+from affidavit.verdict.facts import fact_id
+
+# Lines that are read for the names in them.
+NAMED_LINES = 8
 
 
-def measured_finding(full_key: str, location: Path, shown: ShownBy) -> Finding:
-    """Command output tells the state when the bundle was made and names no time, so none is claimed."""
+def measured_finding(full_key: str, location: Path, shown: CheckEvidence) -> Finding:
+    """Command output tells the state when the bundle was made and names no time, so none is claimed: it is open."""
     check, lead = shown.check, shown.hits[0]
     is_cut = len(shown.hits) < shown.count
     return Finding(
@@ -32,7 +41,20 @@ def measured_finding(full_key: str, location: Path, shown: ShownBy) -> Finding:
         occurrences_listed=len(shown.hits) if is_cut else None,
         occurrences_total=shown.count if is_cut else None,
         detail=lead.detail,
+        state=FaultState.OPEN,
+        entities=entity_patterns().names(_lines(location, shown)),
     )
+
+
+def measured_fact(full_key: str, location: Path, shown: CheckEvidence) -> Fact:
+    lead = shown.hits[0]
+    evidence = _evidence(full_key, location, shown.path, lead)
+    return Fact(id=fact_id(shown.check), refutation=Refutation(says=lead.detail, evidence=evidence))
+
+
+def _lines(location: Path, shown: CheckEvidence) -> Iterator[str]:
+    for hit in shown.hits[:NAMED_LINES]:
+        yield text_of(span_of(location, hit.start, min(hit.end, hit.start + SEARCHED)))
 
 
 def _evidence(full_key: str, location: Path, path: str, hit: Hit) -> Evidence:

@@ -1,23 +1,26 @@
-"""The findings index: the record, and reading and writing it. Version 1 is read, only version 2 is written."""
+"""The findings index record, and how it is read and written. Version 1 is read; only version 2 is written."""
 
 import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.coverage import Coverage, cover
-from affidavit.evidence.finding import Finding, Suppressed
+from affidavit.evidence.finding import ABSENT_WHEN_NONE, Finding, Suppressed
 from affidavit.evidence.severity import Severity
+from affidavit.evidence.verdict import NodeVerdict
 from affidavit.index.version_1 import IndexOfVersion1, lifted_findings
 
 INDEX_VERSION = "2.0"
+# What an index of version 1 that names no rule pack is given as its version.
+VERSION_1 = "v1"
 # Raise it whenever the same bundle and rules would give another index.
-INDEXER_VERSION = "3"
+INDEXER_VERSION = "6"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +58,13 @@ class FindingsIndex:
     summary: Summary
     clock: ClockNote
     gaps: tuple[str, ...]
+    indexer_version: Annotated[str | None, ABSENT_WHEN_NONE] = None
+    bundle_digest: Annotated[str | None, ABSENT_WHEN_NONE] = None
+    """Of the names and contents of all files. Indexes made before there was one cannot be tied to their bundle."""
+    redacted: Annotated[bool | None, ABSENT_WHEN_NONE] = None
+    """True when secrets in its texts are hidden; absent when there were none, or it was never to leave."""
+    verdict: Annotated[NodeVerdict | None, ABSENT_WHEN_NONE] = None
+    """Absent in an index of an earlier version."""
 
 
 _ADAPTER = TypeAdapter(FindingsIndex)
@@ -64,6 +74,11 @@ def summarize(findings: Iterable[Finding]) -> Summary:
     counts = Counter(finding.severity for finding in findings)
     by_level = {severity.value: counts[severity] for severity in Severity}
     return Summary(**by_level, total=sum(by_level.values()))
+
+
+def index_document(index: FindingsIndex) -> dict[str, Any]:
+    """The index as the JSON object that `index_to_json` writes."""
+    return _ADAPTER.dump_python(index, mode="json", by_alias=True)
 
 
 def index_to_json(index: FindingsIndex) -> bytes:
@@ -81,11 +96,16 @@ def index_from_json(text: bytes, *, name: str = "the index") -> FindingsIndex:
         ) from error
 
 
-def _is_version_1(text: bytes) -> bool:
+def index_json(text: bytes) -> dict[str, Any]:
+    """The JSON object as it is stored, fields that we do not know included. Raises ValueError or TypeError."""
     data: object = json.loads(text)
     if not isinstance(data, dict):
         raise TypeError("it is no JSON object")
-    return cast(dict[str, object], data).get("version", "1.0") in ("1.0", 1)  # keys of a JSON object are strings
+    return cast(dict[str, Any], data)  # keys of a JSON object are strings
+
+
+def _is_version_1(text: bytes) -> bool:
+    return index_json(text).get("version", "1.0") in ("1.0", 1)
 
 
 def _problem(error: Exception) -> str:

@@ -1,10 +1,10 @@
-"""Indexes of version 1, which other programs wrote: findings without bytes, digests or times."""
+"""Reads version 1 indexes of other programs, which have no byte ranges, digests or times."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Annotated, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from affidavit.evidence.finding import EXCERPT_CHARACTERS, Evidence, Finding, LineRange, Occurrence
 from affidavit.evidence.severity import FROM_V1, Severity
@@ -40,7 +40,7 @@ class FindingOfVersion1(_Record):
     description: str = ""
     count: int | None = None
     lines: _Lines = ()
-    full_key: str | None = None
+    full_key: Annotated[str | None, Field(validation_alias=AliasChoices("full_key", "fullKey"))] = None
     sample: str | None = None
 
 

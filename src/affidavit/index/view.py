@@ -1,15 +1,16 @@
-"""Look at part of an index: by severity and by time. What is left out is counted, never silently gone."""
+"""Filters an index by severity and time, and counts what is left out."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from affidavit.evidence.finding import Finding
+from affidavit.evidence.folding import distinct
 from affidavit.evidence.severity import Severity
 from affidavit.index.record import FindingsIndex, Summary, summarize
 
 
 @dataclass(frozen=True, kw_only=True)
-class Window:
+class TimeWindow:
     """A finding is inside when any of its range is; one without a time is inside, for it cannot be ruled out."""
 
     since: datetime | None = None
@@ -24,10 +25,13 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """`index` holds only the findings that are shown, `hidden` counts the others. `in_window` are all of the asked
-    time, shown or not."""
+    """`index` holds only the findings that are shown; its summary counts all. `in_window` are all of the asked time.
+
+    `counts` are of what is shown and `hidden` of the rest; what a copy of the same log repeats counts once.
+    """
 
     index: FindingsIndex
+    counts: Summary
     least: Severity
     hidden: Summary
     in_window: tuple[Finding, ...]
@@ -35,16 +39,17 @@ class View:
     outside_window: int
 
 
-def view(index: FindingsIndex, *, least: Severity = Severity.INFO, window: Window | None = None) -> View:
-    window = window or Window()
+def view(index: FindingsIndex, *, least: Severity = Severity.INFO, window: TimeWindow | None = None) -> View:
+    window = window or TimeWindow()
     severe = tuple(finding for finding in index.findings if finding.severity.is_at_least(least))
     in_window = tuple(finding for finding in index.findings if window.includes(finding))
     shown = tuple(finding for finding in in_window if finding.severity.is_at_least(least))
     kept = {finding.finding_id for finding in shown}
     return View(
-        index=replace(index, findings=shown, summary=summarize(shown)),
+        index=replace(index, findings=shown),
+        counts=summarize(distinct(shown)),
         least=least,
-        hidden=summarize(finding for finding in index.findings if finding.finding_id not in kept),
+        hidden=summarize(distinct(finding for finding in index.findings if finding.finding_id not in kept)),
         in_window=in_window,
         below_severity=len(index.findings) - len(severe),
         outside_window=len(severe) - len(shown),

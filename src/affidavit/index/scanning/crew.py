@@ -1,7 +1,7 @@
-"""Scan many files with several workers while they are still being unpacked.
+"""Scans many files with several workers while they are still being unpacked.
 
-A worker is a process where the platform can fork cheaply, else a thread; each takes whole files, and hands over
-what it found when everything is done. How many there are changes nothing but the time taken.
+A worker is a forked process on Linux, else a thread. Each takes whole files and sends its results at the end. The
+number of workers changes only the time taken.
 """
 
 import multiprocessing
@@ -18,8 +18,8 @@ from pathlib import Path
 from types import TracebackType
 
 from affidavit.errors import InvariantBroken
-from affidavit.index.scan import FileScan, ScannedFile, failed_scan, scan_buffer
-from affidavit.index.slots import RuleSlots
+from affidavit.index.scanning.scan import FileScan, ScannedFile, failed_scan, scan_buffer
+from affidavit.index.scanning.slots import RuleSlots
 
 # Tell a worker about growth this often, so that it is never far behind the unpacking.
 GROWTH = 1 << 20
@@ -35,12 +35,13 @@ _NO_MORE = b"\xff" * _NUMBER
 
 @dataclass(frozen=True, kw_only=True)
 class _Grown:
-    """`size` bytes of the file can be read; `is_whole` when that is all of it."""
+    """`size` bytes of the file can be read; `is_whole` when that is all of it. Rules read it as `read_as`."""
 
     path: str
     location: str
     size: int
     is_whole: bool
+    read_as: str
 
 
 class Crew:
@@ -61,12 +62,12 @@ class Crew:
         for worker in self._workers:
             worker.stop()
 
-    def grown(self, path: str, location: Path, size: int) -> None:
+    def grown(self, path: str, location: Path, size: int, read_as: str) -> None:
         if size - self._told.get(path, 0) >= GROWTH:
-            self._tell(path, location, size, is_whole=False)
+            self._tell(path, location, size, read_as, is_whole=False)
 
-    def finished(self, path: str, location: Path, size: int) -> None:
-        self._tell(path, location, size, is_whole=True)
+    def finished(self, path: str, location: Path, size: int, read_as: str) -> None:
+        self._tell(path, location, size, read_as, is_whole=True)
 
     def results(self) -> dict[str, ScannedFile]:
         """Wait for the workers. Raises InvariantBroken when one of them died: a scan is whole or it failed."""
@@ -77,19 +78,20 @@ class Crew:
             found.update((scanned.path, scanned) for scanned in worker.results())
         return found
 
-    def _tell(self, path: str, location: Path, size: int, *, is_whole: bool) -> None:
+    def _tell(self, path: str, location: Path, size: int, read_as: str, *, is_whole: bool) -> None:
         if path not in self._owner:
             self._owner[path] = self._load.index(min(self._load))
         owner = self._owner[path]
         self._load[owner] += size - self._told.get(path, 0)
         self._told[path] = size
-        self._workers[owner].send(_Grown(path=path, location=str(location), size=size, is_whole=is_whole))
+        grown = _Grown(path=path, location=str(location), size=size, is_whole=is_whole, read_as=read_as)
+        self._workers[owner].send(grown)
 
 
 def scan_files(files: Mapping[str, Path], slots: RuleSlots, workers: int) -> dict[str, ScannedFile]:
     """Scan files that are already there. Whoever is free takes the next, largest first."""
     whole = [
-        _Grown(path=path, location=str(location), size=location.stat().st_size, is_whole=True)
+        _Grown(path=path, location=str(location), size=location.stat().st_size, is_whole=True, read_as=path)
         for path, location in files.items()
     ]
     if sum(task.size for task in whole) < WORTH_A_CREW:
@@ -294,7 +296,9 @@ class _Bench:
 
     def _scan_of(self, task: _Grown) -> FileScan:
         if task.path not in self._open:
-            self._open[task.path] = FileScan(task.path, Path(task.location), self._slots, self._buffer)
+            self._open[task.path] = FileScan(
+                task.path, Path(task.location), self._slots, self._buffer, read_as=task.read_as
+            )
         return self._open[task.path]
 
     def _close(self, path: str) -> None:

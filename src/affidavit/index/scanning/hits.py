@@ -1,4 +1,4 @@
-"""Hits of one file as columns: a bundle may hold a million, so they are numbers until somebody looks."""
+"""Stores the hits of one file as columns of numbers, because a bundle may hold a million."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from affidavit.index.bulk_stamps import stamps_of
+from affidavit.index.times.bulk_stamps import stamps_of
 
 Column = NDArray[np.int64]
 

@@ -1,21 +1,26 @@
-"""Scan one file, line by line in effect and block by block in fact.
+"""Scans one file for rule hits, block by block.
 
 A block is read so that it ends at a line end; a line of any length up to LONGEST_LINE fits one block. Line numbers,
 times and text are worked out for hits alone.
 """
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from affidavit.index.bulk_stamps import prefixes
-from affidavit.index.hits import NO_HITS, Column, FileHits, HitTable, UntimedHits
-from affidavit.index.slots import RuleSlots
-from affidavit.index.timestamps import PREFIX, stamp_of
-from affidavit.rules.matcher import ROOM, SLOT_BITS
+from affidavit.bundle.safety.opening import open_without_links
+from affidavit.bundle.wrapped_lines import any_wrapped, has_colours, unwrapped
+from affidavit.evidence.utf16 import is_wide, text_of
+from affidavit.index.scanning.hits import NO_HITS, Column, FileHits, HitTable, UntimedHits
+from affidavit.index.scanning.slots import RuleSlots
+from affidavit.index.times.bulk_stamps import prefixes
+from affidavit.index.times.timestamps import PREFIX, stamp_of
+from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher
 
 BLOCK = 1 << 20
 LONGEST_LINE = 64 << 20
@@ -27,6 +32,9 @@ _SLOT_MASK = (1 << SLOT_BITS) - 1
 _BEHIND = max(ROOM, PREFIX)
 _FEED = 10
 _RETURN = 13
+# Every so many bytes a first look tells whether a block can be all zeros.
+_STRIDE = 4096
+_SNIFFED = 8192
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,18 +57,25 @@ class ScannedFile:
 class FileScan:
     """The scan of a file that may still be growing: `advance` as bytes arrive, then `finish`."""
 
-    def __init__(self, path: str, location: Path, slots: RuleSlots, buffer: bytearray) -> None:
-        """`buffer` may be shared by scans that take turns: nothing stays in it between calls."""
+    def __init__(
+        self, path: str, location: Path, slots: RuleSlots, buffer: bytearray, *, read_as: str | None = None
+    ) -> None:
+        """`buffer` may be shared by scans that take turns: nothing stays in it between calls.
+
+        `read_as` is the path whose rules read the file, where it is not its own.
+        """
         self._path = path
-        self._judge = slots.judge(path)
+        self._judge = slots.judge(read_as or path)
         self._matcher = slots.matcher if self._judge.readers else None
-        self._file = os.open(location, os.O_RDONLY)
+        self._file = open_without_links(location)
         self._buffer = buffer
         self._hits = HitTable()
         self._at = 0
         self._lines = 0
         self._oversized = 0
         self._is_skipping = False
+        self._is_wide = False
+        self._is_wrapped = False
 
     def advance(self, available: int) -> None:
         """Scan all full blocks of the first `available` bytes."""
@@ -93,12 +108,17 @@ class FileScan:
             self._skip_line(available)
             return
         length = self._read(min(self._capacity, available - self._at))
+        if self._at == 0:
+            self._is_wide = is_wide(bytes(memoryview(self._buffer)[: min(length, _SNIFFED)]))
         cut = self._buffer.rfind(b"\n", 0, length) + 1
         if cut == 0 and is_last and self._at + length >= available:
             cut = length
         if cut:
             self._scan(cut)
             self._at += cut
+        elif not any(memoryview(self._buffer)[:length:_STRIDE]) and not bytes(self._buffer[:length]).strip(b"\0"):
+            # Zeros in front of a line are no part of it, however many there are.
+            self._at += length
         elif self._capacity < LONGEST_LINE:
             self._buffer = scan_buffer(self._capacity * 2)
         else:
@@ -132,6 +152,17 @@ class FileScan:
     def _scan(self, cut: int) -> None:
         if self._matcher is None:
             return
+        if self._is_wide:
+            self._scan_inner(self._matcher, cut, _wide_text)
+            return
+        self._is_wrapped = self._is_wrapped or any_wrapped(self._buffer, cut)
+        # Colours may stand in a few lines of a long log: only their blocks are read line by line.
+        if self._is_wrapped or has_colours(self._buffer, cut):
+            self._scan_inner(self._matcher, cut, _inner_text)
+            return
+        if self._buffer[0] == 0 or self._buffer.find(b"\n\0", 0, cut) >= 0:
+            self._scan_behind_zeros(self._matcher, cut)
+            return
         hits = self._matcher.scan(self._buffer, cut)
         feeds: NDArray[np.bool_] = np.frombuffer(self._buffer, dtype=np.uint8, count=cut) == _FEED
         if len(hits) > MANY:
@@ -140,6 +171,24 @@ class FileScan:
             self._lines += self._locate_few(sorted(hits), feeds, cut)
         else:
             self._lines += int(np.count_nonzero(feeds))
+
+    def _scan_inner(self, matcher: Matcher, cut: int, inner: Callable[[bytes], bytes]) -> None:
+        """Scan what lines say inside their encoding. Hits keep the numbers and bytes of the stored lines."""
+        raw = bytes(memoryview(self._buffer)[:cut]).split(b"\n")
+        texts = [inner(line) for line in raw]
+        starts = _starts(raw)
+        for row, slot in _rows_hit(matcher, texts):
+            start, end = _stored_span(raw[row], is_wide=self._is_wide)
+            self._judge_text(slot, row, starts[row] + start, starts[row] + end, texts[row])
+        self._lines += len(raw) - 1
+
+    def _scan_behind_zeros(self, matcher: Matcher, cut: int) -> None:
+        """Scan lines without the zeros in front of them, which would hide a wording that starts a line."""
+        raw = bytes(memoryview(self._buffer)[:cut]).split(b"\n")
+        starts = _starts(raw)
+        for row, slot in _rows_hit(matcher, [line.lstrip(b"\0") for line in raw]):
+            self._judge_hit(slot, row, starts[row], starts[row] + len(raw[row]))
+        self._lines += len(raw) - 1
 
     def _locate_few(self, hits: list[int], feeds: NDArray[np.bool_], cut: int) -> int:
         """Count line ends between one hit and the next. Returns the line ends of the block."""
@@ -172,8 +221,9 @@ class FileScan:
         return len(ends)
 
     def _judge_many(self, slots: Column, lines: Column, starts: Column, ends: Column) -> None:
-        if (np.frombuffer(self._buffer, dtype=np.uint8)[ends - 1] == _RETURN).any():
-            # Each such line is looked at again without its carriage return.
+        block = np.frombuffer(self._buffer, dtype=np.uint8)
+        if (block[ends - 1] == _RETURN).any() or (block[starts] == 0).any():
+            # Each such line is looked at again without its carriage return and the zeros in front of it.
             for hit in zip(slots.tolist(), lines.tolist(), starts.tolist(), ends.tolist(), strict=True):
                 self._judge_hit(*hit)
             return
@@ -191,14 +241,22 @@ class FileScan:
         )
 
     def _judge_hit(self, slot: int, line: int, start: int, end: int) -> None:
+        if slot not in self._judge.readers:
+            return
+        line_text = bytes(memoryview(self._buffer)[start:end])
+        text = line_text.lstrip(b"\0")
+        start += len(line_text) - len(text)
+        if text.endswith(b"\r"):
+            text, end = text[:-1], end - 1
+        # The engine saw the line with what was taken off, so it is asked again.
+        if end - start == len(line_text) or self._judge.confirms(slot, text):
+            self._judge_text(slot, line, start, end, text)
+
+    def _judge_text(self, slot: int, line: int, start: int, end: int, text: bytes) -> None:
+        """`text` is what the line says; its bytes are from `start` to `end` of the block."""
         judge = self._judge
         if slot not in judge.readers:
             return
-        text = bytes(memoryview(self._buffer)[start:end])
-        if text.endswith(b"\r"):
-            text, end = text[:-1], end - 1
-            if not judge.confirms(slot, text):
-                return
         if slot in judge.must_see:
             judged = judge.slot_for(slot, text)
             if judged is None:
@@ -214,3 +272,33 @@ def scan_buffer(capacity: int = BLOCK) -> bytearray:
 
 def failed_scan(path: str, size: int, failure: str) -> ScannedFile:
     return ScannedFile(path=path, hits=NO_HITS, lines=0, size=size, failure=failure)
+
+
+def _wide_text(line: bytes) -> bytes:
+    return unwrapped(text_of(line, is_of_wide_file=True).encode())
+
+
+def _inner_text(line: bytes) -> bytes:
+    return unwrapped(line.lstrip(b"\0").removesuffix(b"\r"))
+
+
+def _stored_span(line: bytes, *, is_wide: bool) -> tuple[int, int]:
+    """Without zeros in front and a carriage return behind, which are no part of a line; in UTF-16 both are."""
+    if is_wide:
+        return 0, len(line)
+    return len(line) - len(line.lstrip(b"\0")), len(line.removesuffix(b"\r"))
+
+
+def _starts(lines: Sequence[bytes]) -> list[int]:
+    return [0, *accumulate(len(line) + 1 for line in lines)]
+
+
+def _rows_hit(matcher: Matcher, texts: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Which of the lines which slots hit, in order."""
+    block = bytearray(b"\n".join(texts)) + bytes(ROOM)
+    ends = np.cumsum([len(text) + 1 for text in texts])
+    found = {
+        (int(np.searchsorted(ends, hit >> SLOT_BITS, side="right")), hit & _SLOT_MASK)
+        for hit in matcher.scan(block, len(block) - ROOM)
+    }
+    return sorted(found)

@@ -1,4 +1,4 @@
-"""Which rule a hit belongs to and what it says about it, as a small number; and which rules read a file."""
+"""Maps hits to rules by slot number, and decides which rules read a file."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from affidavit.bundle.layout import FileRole, component_of, role_of
 from affidavit.errors import InputRefused
-from affidavit.index.hits import Column
-from affidavit.rules.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher
+from affidavit.index.scanning.hits import Column
+from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher
+from affidavit.matching.patterns import Wordings
 from affidavit.rules.pack import RulePack
-from affidavit.rules.patterns import Wordings
 from affidavit.rules.rule import Rule, Suppression
 
 # From this many doubtful lines on, asking about all of them at once is cheaper than one by one.
 MANY_DOUBTS = 24
 
 
-class Says(StrEnum):
+class LineMeaning(StrEnum):
     """What a line on which a pattern matched means for its rule."""
 
     FAULT = "fault"
@@ -31,27 +31,27 @@ class Says(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class Slot:
     rule: Rule
-    says: Says
+    says: LineMeaning
     suppression: Suppression | None = None
 
     @property
     def wordings(self) -> tuple[str, ...]:
         match self.says:
-            case Says.FAULT:
+            case LineMeaning.FAULT:
                 return self.rule.match
-            case Says.CLEARED:
+            case LineMeaning.CLEARED:
                 return self.rule.cleared_by
-            case Says.PLANNED:
+            case LineMeaning.PLANNED:
                 return self.rule.planned_by
-            case Says.EXPLAINED:
+            case LineMeaning.EXPLAINED:
                 return ()
 
     def confirms(self, line: bytes) -> bool:
         """RE2's word on the line without its line end: an engine that saw a carriage return may differ."""
         match self.says:
-            case Says.CLEARED:
+            case LineMeaning.CLEARED:
                 return self.rule.clearing.match(line)
-            case Says.PLANNED:
+            case LineMeaning.PLANNED:
                 return self.rule.planning.match(line)
             case _:
                 return self.rule.wordings.match(line)
@@ -72,11 +72,11 @@ class RuleSlots:
     def table(self) -> tuple[Slot, ...]:
         rules = self._pack.rules
         return (
-            *(Slot(rule=rule, says=Says.FAULT) for rule in rules),
-            *(Slot(rule=rule, says=Says.CLEARED) for rule in rules if rule.cleared_by),
-            *(Slot(rule=rule, says=Says.PLANNED) for rule in rules if rule.planned_by),
+            *(Slot(rule=rule, says=LineMeaning.FAULT) for rule in rules),
+            *(Slot(rule=rule, says=LineMeaning.CLEARED) for rule in rules if rule.cleared_by),
+            *(Slot(rule=rule, says=LineMeaning.PLANNED) for rule in rules if rule.planned_by),
             *(
-                Slot(rule=rule, says=Says.EXPLAINED, suppression=suppression)
+                Slot(rule=rule, says=LineMeaning.EXPLAINED, suppression=suppression)
                 for suppression in self._pack.suppressions
                 for rule in rules
                 if rule.id in suppression.rules
@@ -99,7 +99,7 @@ class RuleSlots:
         exceptions = [
             (number, wording)
             for number, slot in enumerate(self.table)
-            if slot.says is Says.FAULT
+            if slot.says is LineMeaning.FAULT
             for wording in slot.rule.unless
         ]
         contexts = [(number, slot.suppression.context) for number, slot in enumerate(self.table) if slot.suppression]
@@ -225,7 +225,7 @@ def _flags(size: int, numbers: frozenset[int]) -> NDArray[np.bool_]:
 
 
 def _doubt(slots: RuleSlots, slot: Slot, path: str, role: FileRole) -> _Doubt | None:
-    rule, is_fault = slot.rule, slot.says is Says.FAULT
+    rule, is_fault = slot.rule, slot.says is LineMeaning.FAULT
     explanations = slots.explanations.get(rule.id, []) if is_fault else []
     doubt = _Doubt(
         readable=None if rule.owns_all_of(path, role) else frozenset(rule.reads),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from affidavit.index.timestamps import PREFIX, SECOND, Clock, iso_minute, klog_minute, stamp_of, syslog_minute
+from affidavit.index.times.timestamps import PREFIX, SECOND, StampKind, iso_minute, klog_minute, stamp_of, syslog_minute
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
@@ -85,10 +85,10 @@ def stamps_of(rows: Bytes, lengths: Numbers) -> tuple[NDArray[np.int8], Numbers]
     """Clock and stamp of each line, of which a row holds the prefix; behind its length a row may hold anything."""
     found = _Found(len(rows))
     every = np.arange(len(rows))
-    found.keep(Clock.ABSOLUTE, every, *_CONTAINER.read(rows, lengths >= _CONTAINER.length))
-    found.keep(Clock.SINCE_BOOT, every, *_since_boot(rows, lengths))
+    found.keep(StampKind.ABSOLUTE, every, *_CONTAINER.read(rows, lengths >= _CONTAINER.length))
+    found.keep(StampKind.SINCE_BOOT, every, *_since_boot(rows, lengths))
     is_journal, stamps = _JOURNAL.read(rows, lengths >= _JOURNAL.length)
-    found.keep(Clock.YEARLESS, every, is_journal, stamps)
+    found.keep(StampKind.YEARLESS, every, is_journal, stamps)
     _prefer_inner(found, every[is_journal], rows[is_journal], lengths[is_journal])
     for row in np.flatnonzero(found.clocks == _UNREAD).tolist():
         found.clocks[row], found.stamps[row] = stamp_of(rows[row].tobytes()[: lengths[row]])
@@ -117,9 +117,9 @@ def _prefer_inner(found: _Found, lines: Numbers, rows: Bytes, lengths: Numbers) 
     is_time = (inner[:, 0] == ord("t")) & (lengths > 0)
     found.keep(_UNREAD, lines, is_time, lengths)
     is_fine = np.all(inner[:, : len(_TIME)] == _TIME, axis=1) & (lengths >= _INNER)
-    found.keep(Clock.ABSOLUTE, lines, *_CONTAINER.read(inner[:, len(_TIME) :], is_time & is_fine))
+    found.keep(StampKind.ABSOLUTE, lines, *_CONTAINER.read(inner[:, len(_TIME) :], is_time & is_fine))
     may_be_klog = _IS_LEVEL[inner[:, 0]] & (lengths > _KLOG.length)
-    found.keep(Clock.YEARLESS, lines, *_KLOG.read(inner[:, 1:], may_be_klog))
+    found.keep(StampKind.YEARLESS, lines, *_KLOG.read(inner[:, 1:], may_be_klog))
 
 
 def _since_boot(rows: Bytes, lengths: Numbers) -> tuple[Flags, Numbers]:

@@ -1,6 +1,6 @@
-"""What a bundle says about time: when it was collected (gives the year) and when the node booted (anchors dmesg).
+"""Finds out when a bundle was collected (gives the year) and when its node booted (anchors dmesg).
 
-Where the bundle does not say, times stay unknown and a gap names what is missing.
+When the bundle does not show it, times stay unknown and a gap names what is missing.
 """
 
 import re
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affidavit.bundle.reading import head_of, tail_of
-from affidavit.index.timestamps import DAY, PREFIX, SECOND, Clock, stamp_of
+from affidavit.index.times.timestamps import DAY, PREFIX, SECOND, StampKind, stamp_of
 
 UNKNOWN = np.iinfo(np.int64).min
 Micros = NDArray[np.int64]
@@ -55,12 +55,12 @@ class BundleClock:
     def resolve(self, clocks: NDArray[np.int8], values: Micros) -> Micros:
         """Microseconds since 1970 for each stamp, UNKNOWN where the bundle cannot tell."""
         times = np.full(len(values), UNKNOWN, dtype=np.int64)
-        absolute = clocks == Clock.ABSOLUTE
+        absolute = clocks == StampKind.ABSOLUTE
         times[absolute] = values[absolute]
-        since_boot = clocks == Clock.SINCE_BOOT
+        since_boot = clocks == StampKind.SINCE_BOOT
         if self.booted_at is not None:
             times[since_boot] = values[since_boot] + micros_of(self.booted_at)
-        yearless = clocks == Clock.YEARLESS
+        yearless = clocks == StampKind.YEARLESS
         if self.collected_at is not None and yearless.any():
             times[yearless] = _with_year(values[yearless], self.collected_at)
         times[(times < _FIRST) | (times > _LAST)] = UNKNOWN
@@ -181,9 +181,9 @@ def _end_of(path: Path, *, may_be_reversed: bool) -> _End:
         lines = chain(head_of(path, _CSV_HEAD).split(b"\n")[:-1], lines)
     for line in lines:
         clock, stamp = stamp_of(line[:PREFIX])
-        if clock is Clock.ABSOLUTE and _EARLIEST <= stamp <= _LATEST:
+        if clock is StampKind.ABSOLUTE and _EARLIEST <= stamp <= _LATEST:
             end.dated.append(stamp)
-        elif clock is Clock.YEARLESS and len(end.yearless) < _DATED_LINES:
+        elif clock is StampKind.YEARLESS and len(end.yearless) < _DATED_LINES:
             end.yearless.append(stamp)
         if len(end.dated) == _DATED_LINES:
             break
@@ -203,7 +203,7 @@ def _booted(logs: Mapping[str, Path], collected_at: datetime | None) -> tuple[da
     for _, text in _texts(logs, "last_reboot.txt"):
         if (found := _LAST_REBOOT.search(text)) is not None and collected_at is not None:
             clock, stamp = stamp_of(found[1] + b":00")
-            if clock is Clock.YEARLESS:
+            if clock is StampKind.YEARLESS:
                 times = _with_year(np.array([stamp], dtype=np.int64), collected_at)
                 return time_of(int(times[0])), "last_reboot"
     return None, "unknown"
@@ -223,7 +223,7 @@ def _pair_dmesg(logs: Mapping[str, Path]) -> tuple[datetime, str] | None:
     for left, right in zip(seconds.split(b"\n"), clock.split(b"\n"), strict=False):
         (left_clock, left_value), (right_clock, right_value) = stamp_of(left), stamp_of(right)
         same_text = left.partition(b"] ")[2] == right.partition(b"] ")[2]
-        if left_clock is Clock.SINCE_BOOT and right_clock is Clock.ABSOLUTE and same_text:
+        if left_clock is StampKind.SINCE_BOOT and right_clock is StampKind.ABSOLUTE and same_text:
             booted = _plausible(time_of(right_value - left_value // SECOND * SECOND))
             return (booted, "dmesg.human.current") if booted is not None else None
     return None

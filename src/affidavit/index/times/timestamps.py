@@ -17,21 +17,25 @@ DAY = 86_400 * SECOND
 PREFIX = 256
 
 
-class Clock(IntEnum):
+class StampKind(IntEnum):
     NONE = 0
     ABSOLUTE = 1
     YEARLESS = 2
     SINCE_BOOT = 3
 
 
-Stamp = tuple[Clock, int]
+Stamp = tuple[StampKind, int]
 Line = bytes
-NO_STAMP: Stamp = (Clock.NONE, 0)
+NO_STAMP: Stamp = (StampKind.NONE, 0)
 
 _MONTHS = {name: number for number, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
 
 _ISO = rb"(\d{4}-\d\d-\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ?(Z|UTC|[+-]\d\d:?\d\d))?"
 _AT_START = re.compile(_ISO)
+# `journalctl -o short-full`.
+_WEEKDAY = re.compile(rb"[A-Z][a-z]{2} " + _ISO)
+# What /dev/kmsg gives: priority, number, microseconds since boot.
+_KMSG = re.compile(rb"\d{1,3},\d{1,12},(\d{1,15}),")
 _SYSLOG = re.compile(rb"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
 _CTIME = re.compile(rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})\]")
 _SINCE_BOOT = re.compile(rb"(?:<\d+>)?\[ *(\d{1,9})\.(\d{6})\]")
@@ -68,30 +72,34 @@ def _leading_digit(line: Line) -> Stamp:
     if line[19:20] == b"." and line[29:30] == b"Z" and line[26:29].isdigit():
         minute, second = iso_minute(line[:17]), _SECONDS.get(line[17:19])
         if minute is not None and second is not None and line[20:26].isdigit():
-            return Clock.ABSOLUTE, minute + second + int(line[20:26])
+            return StampKind.ABSOLUTE, minute + second + int(line[20:26])
     if (found := _AT_START.match(line)) is not None:
         return _iso(found.groups())
     if (found := _WINDOWS.match(line)) is not None:
         return _windows(found)
+    if (found := _KMSG.match(line)) is not None:
+        return StampKind.SINCE_BOOT, int(found[1])
     return NO_STAMP
 
 
 def _bracketed(line: Line) -> Stamp:
     if (found := _SINCE_BOOT.match(line)) is not None:
-        return Clock.SINCE_BOOT, int(found[1]) * SECOND + int(found[2])
+        return StampKind.SINCE_BOOT, int(found[1]) * SECOND + int(found[2])
     if (found := _CTIME.match(line)) is not None:
         month = _MONTHS.get(found[1])
         moment = _moment(_midnight(int(found[6]), month or 0, int(found[2])), *found.group(3, 4, 5))
-        return NO_STAMP if moment is None else (Clock.ABSOLUTE, moment)
+        return NO_STAMP if moment is None else (StampKind.ABSOLUTE, moment)
     return _field(line)
 
 
 def _leading_letter(line: Line) -> Stamp:
     minute, second = syslog_minute(line[:13]), _SECONDS.get(line[13:15])
     if minute is not None and second is not None and line[15:16] == b" ":
-        return _inner(line, 15) or (Clock.YEARLESS, minute + second)
+        return _inner(line, 15) or (StampKind.YEARLESS, minute + second)
     if (found := _SYSLOG.match(line)) is not None:
         return _inner(line, found.end()) or _yearless(_MONTHS.get(found[1], 0), int(found[2]), *found.group(3, 4, 5, 6))
+    if (found := _WEEKDAY.match(line)) is not None:
+        return _inner(line, found.end()) or _iso(found.groups())
     return _klog(line, 0) or _field(line)
 
 
@@ -116,7 +124,7 @@ def _klog(line: Line, at: int) -> Stamp | None:
     is_whole = line[at + 14 : at + 15] == b"." and len(fraction) == 6 and fraction.isdigit()
     if minute is None or second is None or not is_whole:
         return None
-    return Clock.YEARLESS, minute + second + int(fraction)
+    return StampKind.YEARLESS, minute + second + int(fraction)
 
 
 def _field(line: Line) -> Stamp:
@@ -124,9 +132,9 @@ def _field(line: Line) -> Stamp:
     if (found := _FIELD.search(line, 0, PREFIX)) is not None:
         return _iso(found.groups())
     if (found := _EPOCH_FIELD.search(line, 0, PREFIX)) is not None:
-        return Clock.ABSOLUTE, int(found[1]) * SECOND + _fraction(found[2])
+        return StampKind.ABSOLUTE, int(found[1]) * SECOND + _fraction(found[2])
     if (found := _EPOCH_MILLIS_FIELD.search(line, 0, PREFIX)) is not None:
-        return Clock.ABSOLUTE, int(found[1]) * 1000 + int((found[2] or b"").ljust(3, b"0"))
+        return StampKind.ABSOLUTE, int(found[1]) * 1000 + int((found[2] or b"").ljust(3, b"0"))
     if (found := _WINDOWS.match(line)) is not None:
         return _windows(found)
     if (found := _KLOG_MESSAGE.match(line)) is not None:
@@ -137,13 +145,13 @@ def _field(line: Line) -> Stamp:
 def _iso(groups: tuple[bytes | None, ...]) -> Stamp:
     date, hour, minute, second, fraction, zone = groups
     moment = _moment(_midnight_of(date or b""), hour or b"", minute or b"", second or b"")
-    return NO_STAMP if moment is None else (Clock.ABSOLUTE, moment + _fraction(fraction) - _offset(zone))
+    return NO_STAMP if moment is None else (StampKind.ABSOLUTE, moment + _fraction(fraction) - _offset(zone))
 
 
 def _windows(found: re.Match[bytes]) -> Stamp:
     hour = int(found[4]) % 12 + (12 if found[7] == b"PM" else 0)
     moment = _moment(_midnight(int(found[3]), int(found[1]), int(found[2])), b"%02d" % hour, found[5], found[6])
-    return NO_STAMP if moment is None else (Clock.ABSOLUTE, moment)
+    return NO_STAMP if moment is None else (StampKind.ABSOLUTE, moment)
 
 
 @lru_cache(maxsize=4096)
@@ -169,14 +177,14 @@ def klog_minute(text: bytes) -> int | None:
 
 def _yearless_minute(month: int, day: int, hour: bytes, minute: bytes) -> int | None:
     clock, stamp = _yearless(month, day, hour, minute, b"00", None)
-    return stamp if clock is Clock.YEARLESS else None
+    return stamp if clock is StampKind.YEARLESS else None
 
 
 def _yearless(month: int, day: int, hour: bytes, minute: bytes, second: bytes, fraction: bytes | None) -> Stamp:
     """Packed as (month * 32 + day) days; 2000 was a leap year, so 29 February passes."""
     midnight = None if _midnight(2000, month, day) is None else (month * 32 + day) * DAY
     moment = _moment(midnight, hour, minute, second)
-    return NO_STAMP if moment is None else (Clock.YEARLESS, moment + _fraction(fraction))
+    return NO_STAMP if moment is None else (StampKind.YEARLESS, moment + _fraction(fraction))
 
 
 def _moment(midnight: int | None, hour: bytes, minute: bytes, second: bytes) -> int | None:

@@ -1,0 +1,1 @@
+"""Scans files for rule hits, in several processes."""

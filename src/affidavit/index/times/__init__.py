@@ -1,0 +1,1 @@
+"""Reads the time of a line and the clock of a bundle."""

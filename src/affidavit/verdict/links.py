@@ -1,0 +1,87 @@
+"""Decides which possible causes count: seen, early enough, about the same thing, and not refuted."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from affidavit.verdict.graph import CausalGraph, CausalPath
+from affidavit.verdict.seen import SeenCondition, lines_by_file
+from affidavit.verdict.timing import NodeClocks, can_precede
+
+# When at least this share of an effect's lines also belongs to the cause, the lines name their own cause.
+_MOSTLY = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class AcceptedLink:
+    cause: SeenCondition
+    effect: SeenCondition
+    path: CausalPath
+    same_lines: bool
+    """The effect's own lines name the cause."""
+
+
+def accepted_links(
+    seen: Mapping[str, SeenCondition], graph: CausalGraph, clocks: NodeClocks, refuted: Collection[str]
+) -> list[AcceptedLink]:
+    """Links that count, without those that a better one replaces."""
+    possible = [
+        link
+        for cause in seen.values()
+        if not cause.is_harmless and cause.id in graph.conditions and cause.id not in refuted
+        for path in graph.paths_from(cause.id)
+        if path.effect in seen
+        if (link := _link(cause, seen[path.effect], path, clocks, seen)) is not None
+    ]
+    by_effect: dict[str, list[AcceptedLink]] = {}
+    for link in possible:
+        by_effect.setdefault(link.effect.id, []).append(link)
+    return [link for links in by_effect.values() for link in _best(links)]
+
+
+def _link(
+    cause: SeenCondition,
+    effect: SeenCondition,
+    path: CausalPath,
+    clocks: NodeClocks,
+    seen: Mapping[str, SeenCondition],
+) -> AcceptedLink | None:
+    if effect.is_harmless or (effect.is_open and not cause.is_open):
+        return None
+    # When a condition in between is seen, its two shorter links are used instead.
+    if any(step in seen and not seen[step].is_harmless for step in path.through):
+        return None
+    if not _agree(cause, effect, path):
+        return None
+    same_lines = _shares_lines(cause, effect)
+    if not same_lines and not can_precede(cause, effect, path, clocks):
+        return None
+    return AcceptedLink(cause=cause, effect=effect, path=path, same_lines=same_lines)
+
+
+def _agree(cause: SeenCondition, effect: SeenCondition, path: CausalPath) -> bool:
+    for kind in path.same:
+        left, right = cause.names(kind), effect.names(kind)
+        if left and right and not left & right:
+            return False
+    return True
+
+
+def _shares_lines(cause: SeenCondition, effect: SeenCondition) -> bool:
+    """Whether most lines of some finding of the effect are lines of the cause as well."""
+    told: dict[str, frozenset[int]] = {}
+    for finding in cause.findings:
+        for file, lines in lines_by_file(finding).items():
+            told[file] = told.get(file, frozenset()) | lines
+    for finding in effect.worth_explaining or effect.findings:
+        for file, lines in lines_by_file(finding).items():
+            if file in told and lines and len(lines & told[file]) >= _MOSTLY * len(lines):
+                return True
+    return False
+
+
+def _best(links: list[AcceptedLink]) -> list[AcceptedLink]:
+    """Links whose lines name the cause, if any; else direct ones, else usual ones, else rare ones."""
+    named = [link for link in links if link.same_lines]
+    direct = [link for link in links if not link.path.weak and not link.path.through]
+    usual = [link for link in links if not link.path.weak]
+    return named or direct or usual or links

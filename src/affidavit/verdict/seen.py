@@ -1,0 +1,119 @@
+"""Groups findings by the condition they show: one fault, however many files and rules show it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from affidavit.evidence.finding import FaultState, Finding
+from affidavit.evidence.severity import Severity
+from affidavit.verdict.condition import CauseRole, Condition
+from affidavit.verdict.graph import CausalGraph
+
+WORTH_EXPLAINING = Severity.MEDIUM
+_ENDED = (FaultState.RECOVERED, FaultState.OVER)
+_HARMLESS = (FaultState.PLANNED, FaultState.STARTUP)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenCondition:
+    """A condition and the findings that show it. The first represents it."""
+
+    condition: Condition
+    findings: tuple[Finding, ...]
+
+    @property
+    def id(self) -> str:
+        return self.condition.id
+
+    @property
+    def lead(self) -> Finding:
+        return self.findings[0]
+
+    @property
+    def worth_explaining(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.severity.is_at_least(WORTH_EXPLAINING))
+
+    @cached_property
+    def is_harmless(self) -> bool:
+        """Planned, or part of a start: neither a cause nor something to explain."""
+        return all(finding.state in _HARMLESS for finding in self.worth_explaining or self.findings)
+
+    @cached_property
+    def is_open(self) -> bool:
+        told = self.worth_explaining or self.findings
+        return any(finding.state not in (*_ENDED, *_HARMLESS) for finding in told)
+
+    @cached_property
+    def current(self) -> tuple[Finding, ...]:
+        """Findings that are open now, or all when none is. Notes, such as a start, do not say when a fault began."""
+        told = self.worth_explaining or self.findings
+        return tuple(finding for finding in told if finding.state not in (*_ENDED, *_HARMLESS)) or told
+
+    @cached_property
+    def began(self) -> datetime | None:
+        """None when no line has a time: it held at the collection, but its start is unknown."""
+        starts = [start for finding in self.current if (start := finding.since or finding.first_seen) is not None]
+        return min(starts, default=None)
+
+    @cached_property
+    def ended(self) -> datetime | None:
+        return max((finding.last_seen for finding in self.current if finding.last_seen is not None), default=None)
+
+    @cached_property
+    def components(self) -> frozenset[str]:
+        return frozenset(finding.component for finding in self.findings)
+
+    def names(self, kind: str) -> frozenset[str]:
+        return frozenset(entity.name for finding in self.findings for entity in finding.entities if entity.kind == kind)
+
+
+def see(findings: Sequence[Finding], graph: CausalGraph) -> dict[str, SeenCondition]:
+    """Conditions by id. A finding that no condition claims becomes a condition of its own."""
+    rules = {(finding.rule, finding.component) for finding in findings}
+    shown: dict[str, list[tuple[int, Finding]]] = {}
+    conditions: dict[str, Condition] = {}
+    for finding in findings:
+        for condition, place in graph.shown_by(finding, rules) or _own(finding):
+            conditions[condition.id] = condition
+            shown.setdefault(condition.id, []).append((place, finding))
+    return {name: _folded(conditions[name], signs) for name, signs in shown.items()}
+
+
+def _folded(condition: Condition, signs: Iterable[tuple[int, Finding]]) -> SeenCondition:
+    """Orders findings: open before ended, then by sign, then by time."""
+    ordered = sorted(signs, key=lambda sign: (sign[1].state in (*_ENDED, *_HARMLESS), sign[0], *_time(sign[1])))
+    return SeenCondition(condition=condition, findings=tuple(finding for _, finding in ordered))
+
+
+def _time(finding: Finding) -> tuple[bool, float, str]:
+    began = finding.since or finding.first_seen
+    return began is None, began.timestamp() if began is not None else 0.0, finding.finding_id
+
+
+def _own(finding: Finding) -> list[tuple[Condition, int]]:
+    """A condition for a rule that the graph does not know, such as a user's own. It never causes anything else."""
+    if not finding.severity.is_at_least(WORTH_EXPLAINING):
+        return []
+    return [(_unknown(finding), 0)]
+
+
+def _unknown(finding: Finding) -> Condition:
+    slug = finding.rule.replace(".", "-")
+    return Condition.model_validate(
+        {
+            "id": f"own-{slug}",
+            "name": finding.pattern if len(finding.pattern) >= 6 else f"Fault: {finding.pattern}",
+            "fault_type": "unknown",
+            "role": CauseRole.STATE,
+            "shown_by": [finding.rule],
+        }
+    )
+
+
+def lines_by_file(finding: Finding) -> Mapping[str, frozenset[int]]:
+    """The lines that the index lists for a finding."""
+    lines = {occurrence.line for occurrence in finding.additional_occurrences}
+    if finding.evidence.line_range is not None:
+        lines.add(finding.evidence.line_range.start)
+    return {finding.evidence.source_file: frozenset(lines)}
