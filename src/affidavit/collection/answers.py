@@ -1,19 +1,19 @@
-"""What collection answers. Every answer can be checked against the schema made of these records."""
+"""The answers of the collection tools. Their published schemas are made from these records."""
 
 from datetime import datetime
-from typing import Literal
 
 from pydantic import Field
 
 from affidavit.collection.requests import Strategy
-from affidavit.collection.tasks import Task, TaskState, Wire
+from affidavit.collection.tasks import CAMEL, CamelRecord, Task, TaskState
+from affidavit.wire.records import ToolAnswer
 
 
-class Answer(Wire):
-    success: Literal[True] = Field(default=True, description="true on every answer; an error has another shape.")
+class CollectionAnswer(ToolAnswer):
+    model_config = CAMEL
 
 
-class CollectAnswer(Answer):
+class CollectAnswer(CollectionAnswer):
     task: Task = Field(description="Where it stands.")
     execution_id: str = Field(description="Id of the SSM Automation execution; ask status about it.")
     instance_id: str = Field(description="The node.")
@@ -25,12 +25,12 @@ class CollectAnswer(Answer):
     )
 
 
-class StepProgress(Wire):
+class StepProgress(CamelRecord):
     name: str = Field(description="Name of the step.")
     status: str = Field(description="The service's own word, such as Success or InProgress.")
 
 
-class Progress(Wire):
+class Progress(CamelRecord):
     steps_done: int = Field(description="Steps that have ended.")
     steps_total: int = Field(description="Steps of the runbook, and one more for indexing.")
     percent: int = Field(description="Steps done out of all, 0 to 100; 100 only when completed.")
@@ -38,7 +38,7 @@ class Progress(Wire):
     steps: list[StepProgress] = Field(description="Each step of the runbook.")
 
 
-class StatusAnswer(Answer):
+class StatusAnswer(CollectionAnswer):
     task: Task = Field(description="Where it stands.")
     progress: Progress = Field(description="How far it is.")
     execution_id: str = Field(description="The execution that was asked about.")
@@ -49,7 +49,7 @@ class StatusAnswer(Answer):
     ended_at: datetime | None = Field(description="When the collection on the node ended, indexing not counted.")
 
 
-class PastCollection(Wire):
+class PastCollection(CamelRecord):
     execution_id: str = Field(description="Pass it to status.")
     instance_id: str = Field(description="The node.")
     region: str = Field(description="Its AWS region.")
@@ -59,13 +59,12 @@ class PastCollection(Wire):
     idempotency_key: str = Field(description="The token it is known by.")
 
 
-class HistoryAnswer(Answer):
+class HistoryAnswer(CollectionAnswer):
     collections: list[PastCollection] = Field(description="Newest first.")
     retention_hours: int = Field(description="Older collections are forgotten: an empty list means none since then.")
-    truncated: bool = Field(description="true when there are more than the limit.")
 
 
-class BatchNode(Wire):
+class BatchNode(CamelRecord):
     instance_id: str = Field(description="The node.")
     zone: str = Field(description="Its availability zone.")
     instance_type: str = Field(description="Its EC2 type.")
@@ -77,12 +76,12 @@ class BatchNode(Wire):
     message: str = Field(description="Where it stands.")
 
 
-class PassedOver(Wire):
+class PassedOver(CamelRecord):
     instance_id: str = Field(description="The node.")
     reason: str = Field(description="Why it could not be taken.")
 
 
-class BatchCounts(Wire):
+class BatchCounts(CamelRecord):
     total: int = Field(description="Nodes of the batch.")
     working: int = Field(description="Not done yet.")
     completed: int = Field(description="Collected and indexed.")
@@ -91,7 +90,7 @@ class BatchCounts(Wire):
     unknown: int = Field(description="Not asked yet, or the state could not be read.")
 
 
-class BatchAnswer(Answer):
+class BatchAnswer(CollectionAnswer):
     """Of batch_collect and of batch_status."""
 
     task: Task = Field(description="Where the whole batch stands.")
@@ -100,12 +99,12 @@ class BatchAnswer(Answer):
     region: str = Field(description="Its AWS region.")
     strategy: Strategy = Field(description="How nodes were chosen.")
     idempotency_key: str = Field(description="The token this batch is known by: yours, or the one made for you.")
-    nodes: list[BatchNode] = Field(description="The chosen nodes.")
+    nodes: list[BatchNode] = Field(description="The chosen nodes; counts has all of them when not all fit.")
     counts: BatchCounts = Field(description="The chosen nodes by state.")
     nodes_found: int = Field(description="Nodes the cluster had when the batch was made.")
     left_out: int = Field(description="Nodes that fitted the strategy but not maxNodes. They were not looked at.")
     passed_over: list[PassedOver] = Field(
-        description="Nodes that could not be taken, each with its reason; the first hundred of them."
+        description="Nodes that could not be taken, each with its reason; as many as fit."
     )
     passed_over_total: int = Field(description="How many could not be taken, listed or not.")
     idempotent: bool = Field(description="true when the batch was known already and has been continued or only read.")

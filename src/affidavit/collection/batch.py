@@ -1,7 +1,7 @@
-"""batch_collect and batch_status: one collection on each of some nodes of a cluster.
+"""The tools `batch_collect` and `batch_status`: collect from several nodes of a cluster.
 
-The nodes are settled and stored before the first is asked, and each has a token derived from the batch. So a call
-that dies half-way is continued by the next one with the same token, and no node is asked twice.
+The nodes are chosen and stored before the first is asked, and each has a token derived from the batch. When a call
+dies half-way, the next call with the same token continues it, and no node is asked twice.
 """
 
 from collections import Counter
@@ -12,9 +12,9 @@ from typing import Final, TypeVar
 from uuid import uuid5
 
 from affidavit.collection.answers import BatchAnswer, BatchCounts, BatchNode, PassedOver
-from affidavit.collection.desk import Desk
-from affidavit.collection.guards import Place, directory_of, require_enabled, require_listed
+from affidavit.collection.guards import NodePlace, directory_of, require_enabled, require_listed
 from affidavit.collection.history import state_now
+from affidavit.collection.node_choice import Choice, choose, node_limit
 from affidavit.collection.requests import BatchCollectRequest, BatchStatusRequest, Strategy
 from affidavit.collection.reservation import NAMESPACE, shared_token
 from affidavit.collection.rows import (
@@ -27,15 +27,21 @@ from affidavit.collection.rows import (
     batch_node_key,
     recent_batch_key,
 )
-from affidavit.collection.sample import Choice, choose, node_limit
+from affidavit.collection.service import Desk
 from affidavit.collection.start import start_once
 from affidavit.collection.tasks import Task, TaskState, a_task
 from affidavit.errors import AffidavitError, InputRefused, NotFound
-from affidavit.ports import Absent, AnyOf, ConditionFailed, Lacks, Node, Put
+from affidavit.ports.node_directory import Node
+from affidavit.ports.table import Absent, AnyOf, ConditionFailed, Lacks, Put
+from affidavit.waiting import who_waits
+from affidavit.wire.budget import fit, more_bytes
+from affidavit.wire.records import NextCall, cut
 
 # SSM starts a few executions a second for an account; more callers would only be throttled.
 CALLERS: Final = 4
 LISTED_PASSED_OVER: Final = 100
+
+_ORDER: Final = (TaskState.FAILED, None, TaskState.WORKING, TaskState.CANCELLED, TaskState.COMPLETED)
 
 _R = TypeVar("_R")
 
@@ -51,15 +57,18 @@ def batch_collect(request: BatchCollectRequest, desk: Desk) -> BatchAnswer:
     require_listed(request.cluster_name, desk)
     batch, is_new = _settle(request, desk)
     asked = _asked(batch, desk)
-    _for_each(lambda node: _ask(node, batch, desk), [n for n in batch.nodes if not _is_started(n, asked)])
-    return _answer(batch, desk, is_known=not is_new)
+    waiting, unstarted = who_waits().next_stage(), [n for n in batch.nodes if not _is_started(n, asked)]
+    for number in range(0, len(unstarted), CALLERS):
+        waiting.tell(number, len(unstarted), "nodes asked")
+        _for_each(lambda node: _ask(node, batch, desk), unstarted[number : number + CALLERS])
+    return _answer(batch, desk, request.max_bytes, is_known=not is_new)
 
 
 def batch_status(request: BatchStatusRequest, desk: Desk) -> BatchAnswer:
     item = desk.state.get(batch_key(request.batch_id))
     if item is None:
         raise NotFound(f"no batch has the id {request.batch_id}", hint="batches are kept for 48 hours; see history")
-    return _answer(Batch.of(item), desk, is_known=True)
+    return _answer(Batch.of(item), desk, request.max_bytes, is_known=True)
 
 
 def batch_id_of(cluster: str, region: str, strategy: Strategy, limit: int, token: str) -> str:
@@ -135,7 +144,7 @@ def _make(batch: Batch, desk: Desk) -> tuple[Batch, bool]:
 
 
 def _ask(node: ChosenNode, batch: Batch, desk: Desk) -> None:
-    place = Place(region=batch.region, cluster=batch.cluster)
+    place = NodePlace(region=batch.region, cluster=batch.cluster)
     try:
         started = start_once(node.instance_id, f"batch-{batch.batch_id}", place, desk)
     except AffidavitError as error:
@@ -144,7 +153,7 @@ def _ask(node: ChosenNode, batch: Batch, desk: Desk) -> None:
     else:
         asked = AskedNode(instance_id=node.instance_id, execution_id=started.execution.execution_id)
     key = batch_node_key(batch.batch_id, node.instance_id)
-    # Another call of the same batch may have started this node after we failed to: that stands.
+    # Another call of the same batch may have started this node after we failed. Then its execution counts.
     with suppress(ConditionFailed):
         desk.state.write(
             Put(
@@ -172,25 +181,44 @@ def _for_each(call: Callable[[ChosenNode], _R], nodes: list[ChosenNode]) -> list
 # --- the answer ------------------------------------------------------------------------------------------------------
 
 
-def _answer(batch: Batch, desk: Desk, *, is_known: bool) -> BatchAnswer:
+def _answer(batch: Batch, desk: Desk, max_bytes: int, *, is_known: bool) -> BatchAnswer:
     asked = _asked(batch, desk)
     nodes = _for_each(lambda node: _report(node, asked.get(node.instance_id), desk), batch.nodes)
-    counts = _count(nodes)
-    return BatchAnswer(
-        task=_task(batch.batch_id, counts),
-        batch_id=batch.batch_id,
-        cluster_name=batch.cluster,
-        region=batch.region,
-        strategy=batch.strategy,
-        idempotency_key=batch.token,
-        nodes=nodes,
-        counts=counts,
-        nodes_found=batch.nodes_found,
-        left_out=batch.left_out,
-        passed_over=[PassedOver(instance_id=node.instance_id, reason=node.reason) for node in batch.passed_over],
-        passed_over_total=batch.passed_over_total,
-        idempotent=is_known,
-    )
+    # Failed nodes come first: somebody has to look at them.
+    ranked = sorted(nodes, key=lambda node: _ORDER.index(node.state))
+    passed = [PassedOver(instance_id=node.instance_id, reason=node.reason) for node in batch.passed_over]
+
+    def with_rows(most: int) -> BatchAnswer:
+        shown, over = ranked[:most], passed[: max(0, most - len(ranked))]
+        total = len(ranked) + batch.passed_over_total
+        info = cut(
+            total, len(shown) + len(over), "raise max_bytes; counts has every node", _status_call(batch, max_bytes)
+        )
+        counts = _count(nodes)
+        return BatchAnswer(
+            task=_task(batch.batch_id, counts),
+            batch_id=batch.batch_id,
+            cluster_name=batch.cluster,
+            region=batch.region,
+            strategy=batch.strategy,
+            idempotency_key=batch.token,
+            nodes=shown,
+            counts=counts,
+            nodes_found=batch.nodes_found,
+            left_out=batch.left_out,
+            passed_over=over,
+            passed_over_total=batch.passed_over_total,
+            idempotent=is_known,
+            truncated=info is not None,
+            truncation_info=info,
+        )
+
+    return fit(with_rows, len(ranked) + len(passed), max_bytes)
+
+
+def _status_call(batch: Batch, max_bytes: int) -> NextCall:
+    arguments = {"batchId": batch.batch_id, "max_bytes": more_bytes(max_bytes)}
+    return NextCall(tool="batch_status", arguments=arguments)
 
 
 def _report(node: ChosenNode, asked: AskedNode | None, desk: Desk) -> BatchNode:

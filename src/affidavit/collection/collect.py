@@ -1,12 +1,12 @@
-"""collect: start a collection on one node, or return the one that an earlier call with the same token started."""
+"""The tool `collect`: starts a collection on one node, or returns the one that a call with the same token started."""
 
 from affidavit.collection.answers import CollectAnswer
-from affidavit.collection.desk import Desk
+from affidavit.collection.execution_status import look
 from affidavit.collection.guards import permitted_place, require_enabled, require_listed
-from affidavit.collection.look import look
 from affidavit.collection.requests import CollectRequest
 from affidavit.collection.reservation import find_reservation, find_shared_token, shared_token
 from affidavit.collection.rows import KnownExecution, recent_key
+from affidavit.collection.service import Desk
 from affidavit.collection.start import Started, find_execution, start_once
 from affidavit.collection.tasks import POLL_SECONDS, Task, TaskState, a_task
 from affidavit.errors import AffidavitError
@@ -33,7 +33,7 @@ def collect(request: CollectRequest, desk: Desk) -> CollectAnswer:
 
 
 def _started_before(request: CollectRequest, desk: Desk) -> Started | None:
-    """A node that is gone by now still has its execution."""
+    """The execution of an earlier call, also when the node no longer exists."""
     token = request.idempotency_token or find_shared_token(recent_key(request.instance_id), desk)
     known = find_reservation(request.instance_id, token, desk) if token is not None else None
     if known is None or known.execution_id is None:
@@ -54,7 +54,7 @@ def _new_task(execution: KnownExecution) -> Task:
 
 
 def _known_task(execution: KnownExecution, desk: Desk) -> Task:
-    """The id is what was asked for, so a state that cannot be read just now is no reason to fail."""
+    """The caller wants the id, so an unreadable state is no reason to fail."""
     try:
         seen = look(execution, desk)
     except AffidavitError as error:

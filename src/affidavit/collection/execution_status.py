@@ -1,16 +1,17 @@
-"""Where an execution stands: SSM's word for the collection, then whether its bundle has been indexed."""
+"""Tells how far an execution is: SSM's status of the collection, then whether its bundle has been indexed."""
 
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from affidavit.collection.desk import Desk
 from affidavit.collection.guards import collector_of
 from affidavit.collection.rows import KnownExecution, execution_key
+from affidavit.collection.service import Desk
 from affidavit.collection.tasks import TaskState
 from affidavit.errors import AffidavitError, NotFound
-from affidavit.ports import Execution, Lacks, Update
+from affidavit.ports.node_collector import Execution
+from affidavit.ports.table import Lacks, Update
 
 TASK_STATES: Final = {
     "Pending": TaskState.WORKING,
@@ -25,7 +26,7 @@ TASK_STATES: Final = {
 FINAL_STATUSES: Final = {"Success", "TimedOut", "Failed", "Cancelled"}
 # SSM may not show an execution at once after starting it.
 VISIBLE_AFTER: Final = timedelta(minutes=2)
-# Large bundles take a minute or two; what tries again and again leaves no record of failure.
+# Indexing a large bundle takes a minute or two. While it is retried, no failure is recorded.
 INDEXED_WITHIN: Final = timedelta(minutes=15)
 
 
@@ -34,7 +35,7 @@ class Seen:
     state: TaskState
     message: str
     execution: Execution | None
-    """None while SSM does not show it yet, and when the state is remembered."""
+    """None while SSM does not show it yet, and when the state was read from our table."""
 
 
 def look(known: KnownExecution, desk: Desk) -> Seen:
@@ -48,7 +49,7 @@ def look(known: KnownExecution, desk: Desk) -> Seen:
 
 
 def remembered_or_look(known: KnownExecution, desk: Desk) -> Seen:
-    """For lists: what has ended is not asked about again."""
+    """For lists: does not ask SSM again about an execution that has ended."""
     if known.state is not None:
         return Seen(state=known.state, message=known.message, execution=None)
     return look(known, desk)
@@ -71,9 +72,11 @@ def _judge(known: KnownExecution, execution: Execution, desk: Desk) -> Seen:
 
 
 def _judge_index(known: KnownExecution, execution: Execution, desk: Desk) -> Seen:
-    # What was indexed once stays so, though a later bundle may have replaced its archive.
+    # Once indexed, always indexed: a later bundle may have replaced the archive.
     if known.state is TaskState.COMPLETED or desk.index.is_indexed(known.instance_id, execution):
-        message = f"collected and indexed; call quick_triage for {known.instance_id}"
+        doubt = desk.index.doubt(known.instance_id, execution)
+        told = f"collected and indexed; call quick_triage for {known.instance_id}"
+        message = f"{told}; {doubt}" if doubt else told
         return Seen(state=TaskState.COMPLETED, message=message, execution=execution)
     failure = desk.index.failure(known.instance_id, execution)
     if failure is not None:
@@ -109,18 +112,26 @@ def _word_on_indexing(execution: Execution, desk: Desk) -> str:
     return f"collected {minutes} minutes ago and still not indexed; an operator should look for a failed ingest"
 
 
+def _delivered(known: KnownExecution, seen: Seen, desk: Desk) -> dict[str, str]:
+    """Remembered now: a later upload under the same name is none of this execution's."""
+    if seen.state is not TaskState.COMPLETED or seen.execution is None:
+        return {}
+    index_id = desk.index.index_of(known.instance_id, seen.execution)
+    return {} if index_id is None else {"index_id": index_id}
+
+
 def _remember(known: KnownExecution, seen: Seen, desk: Desk) -> None:
-    """A failed index may yet be repaired, so of what follows a collection only success is final."""
+    """A failed indexing may still be repaired, so only success is final after a collection."""
     is_final = seen.execution is not None and seen.execution.status in FINAL_STATUSES and seen.state.has_ended
     is_repairable = seen.state is TaskState.FAILED and seen.execution is not None and seen.execution.status == "Success"
     if known.state is not None or not is_final or is_repairable:
         return
-    # Only saves a question later; the answer in hand does not depend on it.
+    # This only saves a later call to SSM; the present answer does not need it.
     with suppress(AffidavitError):
         desk.state.write(
             Update(
                 key=execution_key(known.execution_id),
-                set={"state": seen.state, "message": seen.message},
+                set={"state": seen.state, "message": seen.message, **_delivered(known, seen, desk)},
                 when=Lacks("state"),
             )
         )

@@ -1,14 +1,15 @@
-"""What may be collected: nothing unless it is switched on, and only nodes of clusters on the list. In doubt, no."""
+"""Decides what may be collected: only if collection is on, and only nodes of listed clusters. In doubt, it refuses."""
 
 from dataclasses import dataclass
 
-from affidavit.collection.desk import Desk
+from affidavit.collection.service import Desk
 from affidavit.errors import InputRefused, NotFound
-from affidavit.ports import NodeCollector, NodeDirectory
+from affidavit.ports.node_collector import NodeCollector
+from affidavit.ports.node_directory import NodeDirectory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class NodePlace:
     region: str
     cluster: str
 
@@ -42,7 +43,7 @@ def directory_of(desk: Desk) -> NodeDirectory:
     return desk.directory
 
 
-def permitted_place(instance_id: str, region: str | None, desk: Desk) -> Place:
+def permitted_place(instance_id: str, region: str | None, desk: Desk) -> NodePlace:
     """Where the node is, when it may be collected. Raises InputRefused, also when its cluster is unknown."""
     directory = directory_of(desk)
     region = region or directory.region_of(instance_id)
@@ -55,4 +56,4 @@ def permitted_place(instance_id: str, region: str | None, desk: Desk) -> Place:
             hint="check id and region; a worker node carries the tag kubernetes.io/cluster/NAME or eks:cluster-name",
         )
     require_listed(cluster, desk)
-    return Place(region=region, cluster=cluster)
+    return NodePlace(region=region, cluster=cluster)

@@ -1,23 +1,33 @@
-"""history: the collections of the last two days, newest first."""
+"""The tool `history`: lists the collections of the last two days, newest first."""
 
 from affidavit.collection.answers import HistoryAnswer, PastCollection
-from affidavit.collection.desk import Desk
-from affidavit.collection.look import remembered_or_look
+from affidavit.collection.execution_status import remembered_or_look
 from affidavit.collection.requests import HistoryRequest
 from affidavit.collection.rows import EXECUTION_LIFE, KnownExecution, execution_key, history_of
+from affidavit.collection.service import Desk
 from affidavit.collection.tasks import TaskState
 from affidavit.errors import AffidavitError
-from affidavit.ports import Item
+from affidavit.ports.json import Item
+from affidavit.wire.budget import fit
+from affidavit.wire.records import cut
 
 
 def history(request: HistoryRequest, desk: Desk) -> HistoryAnswer:
     """A state that cannot be read is null with its reason; the others are listed all the same."""
     rows = desk.state.query(history_of(request.instance_id), newest_first=True, limit=request.limit + 1)
-    return HistoryAnswer(
-        collections=[_past(item, desk) for item in rows[: request.limit]],
-        retention_hours=int(EXECUTION_LIFE.total_seconds() // 3600),
-        truncated=len(rows) > request.limit,
-    )
+    listed = [_past(item, desk) for item in rows[: request.limit]]
+
+    def with_collections(most: int) -> HistoryAnswer:
+        is_cut = most < len(listed) or len(rows) > request.limit
+        step = "ask again with a larger limit or max_bytes, or with an instanceId"
+        return HistoryAnswer(
+            collections=listed[:most],
+            retention_hours=int(EXECUTION_LIFE.total_seconds() // 3600),
+            truncated=is_cut,
+            truncation_info=cut(None, most, step) if is_cut else None,
+        )
+
+    return fit(with_collections, len(listed), request.max_bytes)
 
 
 def _past(item: Item, desk: Desk) -> PastCollection:

@@ -1,11 +1,11 @@
-"""Which nodes of a cluster a batch takes: the same ones for the same cluster, whatever the order they are listed in."""
+"""Chooses the nodes of a batch. The same cluster gives the same nodes, in whatever order they are listed."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from affidavit.collection.requests import MAX_NODES, SAMPLE_NODES, Strategy
-from affidavit.ports import Node
+from affidavit.ports.node_directory import Node
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,7 +34,7 @@ def choose(nodes: Sequence[Node], strategy: Strategy, limit: int, *, cluster: st
 
 
 def spread(nodes: Sequence[Node], count: int) -> list[Node]:
-    """One after the other, the node whose zone, then whose type, has been taken least."""
+    """Takes one node at a time: the one whose zone, then whose type, was taken least so far."""
     rest, chosen = list(nodes), list[Node]()
     zones, types = Counter[str](), Counter[str]()
     while rest and len(chosen) < count:

@@ -1,11 +1,13 @@
-"""What a caller may ask of collection, checked once, here."""
+"""The arguments of the collection tools. They are checked here, and nowhere else."""
 
 from enum import StrEnum
 from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints
 
-from affidavit.collection.tasks import Wire
+from affidavit.collection.tasks import CAMEL
+from affidavit.wire.budget import MAX_BYTES, MaxBytes
+from affidavit.wire.records import ToolRequest
 
 MAX_NODES: Final = 200
 SAMPLE_NODES: Final = 5
@@ -17,24 +19,31 @@ Token = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,128}$")]
 Id = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z-]{1,64}$")]
 
 
-class CollectRequest(Wire):
-    instance_id: InstanceId = Field(description="EC2 instance id of the worker node, such as i-0123456789abcdef0.")
+class CollectionRequest(ToolRequest):
+    model_config = CAMEL
+
+
+class CollectRequest(CollectionRequest):
+    instance_id: InstanceId = Field()
     idempotency_token: Token | None = Field(
         None,
-        description="Any word of yours that names this collection. The same word and node give the same execution for "
-        "24 hours, however often you ask. Without one, calls for a node within five minutes of the first share one.",
+        description="Your word for this collection; it starts once in 24 hours.",
     )
-    region: Region | None = Field(None, description="AWS region of the node; looked up when left out.")
+    region: Region | None = Field(None, description="Default: looked up.")
 
 
-class StatusRequest(Wire):
-    execution_id: Id = Field(description="executionId of an earlier answer of collect or history.")
-    cancel: bool = Field(False, description="true asks to stop the collection. What has ended already stays as it is.")
+class StatusRequest(CollectionRequest):
+    execution_id: Id = Field(description="executionId of collect or history.")
 
 
-class HistoryRequest(Wire):
-    instance_id: InstanceId | None = Field(None, description="Only collections of this node; all nodes when left out.")
-    limit: int = Field(20, ge=1, le=100, description="How many to list at most, newest first.")
+class CancelRequest(CollectionRequest):
+    execution_id: Id = Field(description="executionId of collect or history.")
+
+
+class HistoryRequest(CollectionRequest):
+    instance_id: InstanceId | None = Field(None, description="Only of this node.")
+    limit: int = Field(20, ge=1, le=100, description="Most to list, newest first.")
+    max_bytes: MaxBytes = MAX_BYTES
 
 
 class Strategy(StrEnum):
@@ -43,27 +52,26 @@ class Strategy(StrEnum):
     UNHEALTHY = "unhealthy"
 
 
-class BatchCollectRequest(Wire):
+class BatchCollectRequest(CollectionRequest):
     cluster_name: ClusterName = Field(description="Name of the EKS cluster.")
     strategy: Strategy = Field(
         Strategy.SAMPLE,
-        description="sample: a few nodes spread over zones and instance types, the same ones each time. all: every "
-        "running node. unhealthy: those whose status checks fail.",
+        description="sample: a few, spread over zones and types.",
     )
     max_nodes: int | None = Field(
         None,
         ge=1,
         le=MAX_NODES,
-        description=f"At most this many nodes; {SAMPLE_NODES} for a sample and {MAX_NODES} otherwise when left out. "
-        "How many were left out is in the answer.",
+        description=f"Most nodes; default {SAMPLE_NODES} for a sample, else {MAX_NODES}.",
     )
-    region: Region | None = Field(None, description="AWS region of the cluster; the server's own when left out.")
+    region: Region | None = Field(None, description="Default: the server's.")
     idempotency_token: Token | None = Field(
         None,
-        description="Any word of yours that names this batch. Asking again with it continues the same batch and starts "
-        "only what has not been started. Without one, the same question within five minutes is the same batch.",
+        description="Your word for this batch; asking again continues it.",
     )
+    max_bytes: MaxBytes = MAX_BYTES
 
 
-class BatchStatusRequest(Wire):
-    batch_id: Id = Field(description="batchId of an answer of batch_collect.")
+class BatchStatusRequest(CollectionRequest):
+    batch_id: Id = Field(description="batchId of batch_collect.")
+    max_bytes: MaxBytes = MAX_BYTES

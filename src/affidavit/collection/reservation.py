@@ -1,17 +1,17 @@
-"""Who may start an execution. One caller holds the reservation; the others wait for what it records.
+"""Decides who may start an execution. One caller holds the reservation; the others wait for what it records.
 
-The reservation is written before SSM is called. Its holder has a lease: when it dies, another caller takes the
-reservation over and hands SSM the same ClientToken, so an execution that had been started is found, not doubled.
+The reservation is written before SSM is called. Its holder has a lease. When the holder dies, another caller takes
+over and sends SSM the same ClientToken, so an execution that had already started is found and not started twice.
 """
 
 from typing import Final
 from uuid import UUID, uuid4, uuid5
 
-from affidavit.collection.desk import Desk
-from affidavit.collection.guards import Place
+from affidavit.collection.guards import NodePlace
 from affidavit.collection.rows import RESERVATION_LIFE, SAME_QUESTION, Reservation, reservation_key
+from affidavit.collection.service import Desk
 from affidavit.errors import Conflict
-from affidavit.ports import Absent, AllOf, AtMost, ConditionFailed, Equals, Key, Lacks, Put, Update
+from affidavit.ports.table import Absent, AllOf, AtMost, ConditionFailed, Equals, Key, Lacks, Put, Update
 
 NAMESPACE: Final = UUID("6f1a3a0e-54c5-4b63-9d0e-0b1f6f0c2c55")
 WAIT_SECONDS: Final = 0.1
@@ -32,7 +32,7 @@ def find_shared_token(key: Key, desk: Desk) -> str | None:
 
 
 def shared_token(key: Key, desk: Desk) -> str:
-    """The token of everybody who asks this question without one, for a few minutes from the first of them."""
+    """The token for all callers who give none and ask the same within a few minutes of the first."""
     ttl = int((desk.clock.now() + SAME_QUESTION).timestamp())
     item = {"pk": key.pk, "sk": key.sk, "token": f"auto-{uuid4()}", "ttl": ttl}
     while True:
@@ -40,13 +40,13 @@ def shared_token(key: Key, desk: Desk) -> str:
             desk.state.write(Put(item=item, when=Absent()))
         except ConditionFailed:
             known = find_shared_token(key, desk)
-            if known is not None:  # else it expired in between, and the next turn decides
+            if known is not None:  # else it expired in between; try again
                 return known
         else:
             return str(item["token"])
 
 
-def claim(instance_id: str, token: str, place: Place, desk: Desk) -> tuple[Reservation, bool]:
+def claim(instance_id: str, token: str, place: NodePlace, desk: Desk) -> tuple[Reservation, bool]:
     """The reservation, and whether it is ours to start. When it is not, it names its execution.
 
     Raises:
@@ -78,7 +78,7 @@ def release(mine: Reservation, desk: Desk) -> None:
     )
 
 
-def _wish(instance_id: str, token: str, place: Place, desk: Desk) -> Reservation:
+def _wish(instance_id: str, token: str, place: NodePlace, desk: Desk) -> Reservation:
     return Reservation(
         instance_id=instance_id,
         token=token,
@@ -95,7 +95,7 @@ def _lease_end(desk: Desk) -> float:
 
 
 def _try(wish: Reservation, desk: Desk) -> Reservation | None:
-    """The reservation as it stands after one attempt; None when it moved under our hands."""
+    """The reservation after one attempt; None when another caller changed it meanwhile."""
     try:
         desk.state.write(Put(item=wish.item(wish.key, now=desk.clock.now(), life=RESERVATION_LIFE), when=Absent()))
     except ConditionFailed:
@@ -107,7 +107,7 @@ def _try(wish: Reservation, desk: Desk) -> Reservation | None:
 
 
 def _take_over(held: Reservation, wish: Reservation, desk: Desk) -> Reservation | None:
-    """Region and ClientToken stay those of the first holder: SSM refuses a token that comes with other parameters."""
+    """Keeps the first holder's region and ClientToken: SSM refuses a known token with other parameters."""
     lease = {"owner": wish.owner, "lease_until": _lease_end(desk)}
     is_dead = AllOf(
         (

@@ -1,4 +1,4 @@
-"""What collection keeps in the state table, and for how long. An expired row is absent to every reader."""
+"""The rows that collection keeps in the state table, and for how long. Every reader treats an expired row as absent."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -8,12 +8,13 @@ from pydantic import BaseModel, ConfigDict
 
 from affidavit.collection.requests import Strategy
 from affidavit.collection.tasks import TaskState
-from affidavit.ports import Item, JsonValue, Key
+from affidavit.ports.json import Item, JsonValue
+from affidavit.ports.table import Key
 
 RESERVATION_LIFE: Final = timedelta(hours=24)
 EXECUTION_LIFE: Final = timedelta(hours=48)
 BATCH_LIFE: Final = timedelta(hours=48)
-# A person who clicks twice or an agent that lost an answer asks again at once; a second look at a node comes later.
+# A second click or a retry after a lost answer comes at once; a new collection of the same node comes later.
 SAME_QUESTION: Final = timedelta(minutes=5)
 
 ALL_NODES: Final = "HISTORY"
@@ -58,12 +59,12 @@ class Row(BaseModel):
         return cls.model_validate(item)
 
     def item(self, key: Key, *, now: datetime, life: timedelta) -> Item:
-        values = cast("Mapping[str, JsonValue]", self.model_dump(mode="json", exclude_none=True))  # JSON by its mode
+        values = cast("Mapping[str, JsonValue]", self.model_dump(mode="json", exclude_none=True))  # dumped as JSON
         return {**values, "pk": key.pk, "sk": key.sk, "ttl": int((now + life).timestamp())}
 
 
 class Reservation(Row):
-    """Somebody wants this execution. Written before SSM is called; `execution_id` is there once it is known."""
+    """A caller's claim to start an execution, written before SSM is called. `execution_id` is set once it is known."""
 
     instance_id: str
     token: str
@@ -80,7 +81,7 @@ class Reservation(Row):
 
 
 class KnownExecution(Row):
-    """An execution of ours. `state` is there once it ended for good."""
+    """An execution that we started. `state` is set once it has ended for good."""
 
     execution_id: str
     instance_id: str
@@ -90,6 +91,8 @@ class KnownExecution(Row):
     recorded_at: datetime
     state: TaskState | None = None
     message: str = ""
+    index_id: str | None = None
+    """Of the bundle it delivered, as it was when it had just been indexed."""
 
 
 class ChosenNode(Row):
@@ -104,7 +107,7 @@ class PassedOverNode(Row):
 
 
 class Batch(Row):
-    """Which nodes a batch is about, settled when it is made, so that a second call continues and chooses nothing."""
+    """The nodes of a batch. They are chosen once, so a second call continues the same batch."""
 
     batch_id: str
     cluster: str
@@ -119,7 +122,7 @@ class Batch(Row):
 
 
 class AskedNode(Row):
-    """One of `execution_id` and `trouble` is there."""
+    """Has either `execution_id` or `trouble`."""
 
     instance_id: str
     execution_id: str | None = None

@@ -1,4 +1,4 @@
-"""Where collections are asked for and looked after: the ports, and what is allowed here."""
+"""What every collection tool needs: the ports, and the settings that say what may be collected."""
 
 import time
 from collections.abc import Callable
@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Protocol
 
-from affidavit.ports import Clock, Execution, NodeCollector, NodeDirectory, Table
+from affidavit.ports.clock import Clock
+from affidavit.ports.node_collector import Execution, NodeCollector
+from affidavit.ports.node_directory import NodeDirectory
+from affidavit.ports.table import Table
 
 # Longer than the collector's call with all its retries. A start that outlives it is still safe: whoever takes over
 # hands SSM the same ClientToken.
@@ -15,12 +18,17 @@ PATIENCE: Final = timedelta(seconds=10)
 
 
 class IndexProbe(Protocol):
-    """Whether the bundle of one execution has been indexed. An earlier bundle of the node does not count."""
+    """Tells whether the bundle of one execution has been indexed. An earlier bundle of the node does not count."""
 
     def is_indexed(self, instance_id: str, execution: Execution) -> bool: ...
+    def doubt(self, instance_id: str, execution: Execution) -> str: ...
+
+    def index_of(self, instance_id: str, execution: Execution) -> str | None:
+        """The index of the bundle that this execution itself delivered; None when that cannot be told."""
+        ...
 
     def failure(self, instance_id: str, execution: Execution) -> str | None:
-        """Why this execution's bundle could not be indexed; None while nobody has failed."""
+        """Why this execution's bundle could not be indexed; None while no attempt has failed."""
         ...
 
 
@@ -32,7 +40,7 @@ class Desk:
     directory: NodeDirectory | None
     index: IndexProbe
     region: str
-    """Of clusters whose region the caller leaves out."""
+    """Used for clusters whose region the caller does not give."""
     is_enabled: bool = False
     clusters: frozenset[str] = frozenset()
     lease: timedelta = LEASE

@@ -1,20 +1,15 @@
-"""Starting an execution once: reserve, start, record. Killed between any two of them, the next caller carries on."""
+"""Starts an execution exactly once: reserve, start, record. After a crash in between, the next caller continues."""
 
 from contextlib import suppress
 from dataclasses import dataclass
 
-from affidavit.collection.desk import Desk
-from affidavit.collection.guards import Place, collector_of
+from affidavit.collection.guards import NodePlace, collector_of
 from affidavit.collection.reservation import claim, find_reservation, release
-from affidavit.collection.rows import (
-    EXECUTION_LIFE,
-    KnownExecution,
-    Reservation,
-    execution_key,
-    history_of,
-)
+from affidavit.collection.rows import EXECUTION_LIFE, KnownExecution, Reservation, execution_key, history_of
+from affidavit.collection.service import Desk
 from affidavit.errors import AffidavitError, InvariantBroken, NotFound
-from affidavit.ports import Absent, ConditionFailed, Key, Lacks, Put, Update, Write
+from affidavit.ports.table import Absent, ConditionFailed, Key, Lacks, Put, Update, Write
+from affidavit.waiting import who_waits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,7 +20,7 @@ class Started:
 
 
 def find_execution(execution_id: str, desk: Desk) -> KnownExecution:
-    """Raises NotFound for executions that collection did not start: others' are none of our business."""
+    """Raises NotFound for an execution that we did not start."""
     item = desk.state.get(execution_key(execution_id))
     if item is None:
         raise NotFound(
@@ -35,20 +30,21 @@ def find_execution(execution_id: str, desk: Desk) -> KnownExecution:
     return KnownExecution.of(item)
 
 
-def start_once(instance_id: str, token: str, place: Place, desk: Desk) -> Started:
+def start_once(instance_id: str, token: str, place: NodePlace, desk: Desk) -> Started:
     reservation, is_ours = claim(instance_id, token, place, desk)
     if not is_ours:
         return Started(execution=_recorded(reservation, desk), is_ours=False)
     try:
         return _start(reservation, desk)
     except AffidavitError:
-        # Perhaps it was started, perhaps not: SSM knows by the ClientToken. If even this fails, the lease runs out.
+        # It may have been started: SSM knows by the ClientToken. If the release fails too, the lease runs out.
         with suppress(AffidavitError):
             release(reservation, desk)
         raise
 
 
 def _start(mine: Reservation, desk: Desk) -> Started:
+    who_waits().tell(1, 2, f"asking SSM to collect {mine.instance_id}")
     execution_id = collector_of(desk).start(mine.instance_id, region=mine.region, client_token=mine.client_token)
     known = desk.state.get(execution_key(execution_id))
     if known is not None:  # the token outlived its reservation, and SSM remembered it
@@ -84,7 +80,7 @@ def _rows(execution: KnownExecution, desk: Desk) -> list[Write]:
 
 
 def _record(writes: list[Write], mine: Reservation, execution_id: str, desk: Desk) -> None:
-    """All or nothing. Losing to a caller that took over and recorded the same execution is as good as winning."""
+    """Writes all rows or none. It is fine when a caller that took over has recorded the same execution."""
     try:
         desk.state.write_all(writes)
     except ConditionFailed:

@@ -1,15 +1,15 @@
-"""status: where a collection stands, and stopping it."""
+"""The tools `status` and `cancel`: how far a collection is, and stopping it."""
 
 from affidavit.collection.answers import Progress, StatusAnswer, StepProgress
-from affidavit.collection.desk import Desk
+from affidavit.collection.execution_status import TASK_STATES, Seen, look
 from affidavit.collection.guards import collector_of
-from affidavit.collection.look import TASK_STATES, Seen, look
-from affidavit.collection.requests import StatusRequest
+from affidavit.collection.requests import CancelRequest, StatusRequest
 from affidavit.collection.rows import KnownExecution
+from affidavit.collection.service import Desk
 from affidavit.collection.start import find_execution
 from affidavit.collection.tasks import TaskState, a_task
 from affidavit.errors import Conflict
-from affidavit.ports import Step
+from affidavit.ports.node_collector import Step
 
 INDEXING = "Index the bundle"
 
@@ -17,8 +17,13 @@ INDEXING = "Index the bundle"
 def status(request: StatusRequest, desk: Desk) -> StatusAnswer:
     """Raises NotFound for an execution that was not started here, or that SSM has forgotten."""
     known = find_execution(request.execution_id, desk)
-    seen = look(known, desk)
-    return _answer(known, _stop(known, seen, desk) if request.cancel else seen)
+    return _answer(known, look(known, desk))
+
+
+def cancel(request: CancelRequest, desk: Desk) -> StatusAnswer:
+    """What has ended already stays as it is. Raises NotFound like `status`."""
+    known = find_execution(request.execution_id, desk)
+    return _answer(known, _stop(known, look(known, desk), desk))
 
 
 def _stop(known: KnownExecution, seen: Seen, desk: Desk) -> Seen:
@@ -27,7 +32,7 @@ def _stop(known: KnownExecution, seen: Seen, desk: Desk) -> Seen:
         return _with_note(seen, "there was nothing left to stop")
     try:
         collector_of(desk).stop(known.execution_id, region=known.region)
-    except Conflict:  # it ended between our look and our word
+    except Conflict:  # it ended after we looked
         return _with_note(look(known, desk), "it ended before it could be stopped")
     after = look(known, desk)
     return after if after.state.has_ended else _with_note(after, "it has been asked to stop; ask status again")

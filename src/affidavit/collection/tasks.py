@@ -1,21 +1,22 @@
-"""The task envelope: long work, as a client sees it that asks again and again until it has ended."""
+"""The task envelope: how a client that polls sees long work."""
 
 from enum import StrEnum
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
+
+from affidavit.wire.records import WireRecord
 
 TASK_SECONDS: Final = 600
 POLL_SECONDS: Final = 15
+CAMEL: Final = ConfigDict(alias_generator=to_camel)
 
 
-class Wire(BaseModel):
-    """Names are camelCase outside and snake_case inside."""
+class CamelRecord(WireRecord):
+    """Names are camelCase on the wire."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, serialize_by_alias=True
-    )
+    model_config = CAMEL
 
 
 class TaskState(StrEnum):
@@ -29,7 +30,7 @@ class TaskState(StrEnum):
         return self is not TaskState.WORKING
 
 
-class Task(Wire):
+class Task(CamelRecord):
     task_id: str = Field(description="Id to ask about later; the same as executionId (or batchId).")
     state: TaskState = Field(
         description="working: not done yet, ask again. completed: collected and indexed, the bundle can be questioned. "

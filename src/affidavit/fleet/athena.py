@@ -1,15 +1,15 @@
-"""The fleet's tables as Athena sees them. Partitions are projected: nothing has to be told of a new day."""
+"""Writes the statements that create the fleet's tables in Athena. Partitions are projected: a new day needs none."""
 
 from typing import Final
 
 from affidavit.fleet.schema import TABLES, FleetTable
 
-# Hive's words, in which Athena makes tables.
+# Athena creates tables with Hive's type names.
 _KINDS: Final = {"VARCHAR": "string", "BIGINT": "bigint", "DOUBLE": "double", "TIMESTAMP": "timestamp"}
 
 
 def table_statements(bucket: str, *, since: str = "2026-01-01") -> list[str]:
-    """To be run once. `cluster` is injected: a question over Athena names its clusters."""
+    """Run them once. `cluster` is injected, so every question to Athena must name its clusters."""
     return [_statement(table, bucket, since) for table in TABLES]
 
 

@@ -1,4 +1,4 @@
-"""A DuckDB of our own: in memory, without extensions from the internet."""
+"""Opens a DuckDB in memory that loads no extensions from the internet."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -27,3 +27,17 @@ def connect(*, threads: int | None = None) -> "Generator[duckdb.DuckDBPyConnecti
         yield connection
     finally:
         connection.close()
+
+
+@contextmanager
+def sql_errors() -> Generator[None]:
+    """Turns DuckDB's errors about a question into InputRefused: an unknown column is the caller's mistake."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.IOException, duckdb.InternalException, duckdb.OutOfMemoryException):
+        raise
+    except duckdb.Error as error:
+        said = str(error).partition("\n")[0]
+        raise InputRefused(f"the question cannot be asked: {said}", hint="docs/fleet.md lists the columns") from error

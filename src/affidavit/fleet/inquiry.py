@@ -1,12 +1,12 @@
-"""A question and its values. The engine binds them, so that none becomes part of the SQL."""
+"""An SQL question and its values. The engine binds the values, so none becomes part of the SQL."""
 
 from dataclasses import dataclass
 from datetime import date
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scope:
-    """Which part of the fleet is asked; nothing named: all of it. `since` is the first day of indexing that counts."""
+class FleetScope:
+    """Which part of the fleet is asked, by default all of it. `since` is the first day of indexing that counts."""
 
     clusters: tuple[str, ...] = ()
     since: date | None = None
@@ -16,7 +16,7 @@ class Scope:
         return (*self.clusters, *((self.since.isoformat(),) if self.since is not None else ()))
 
     def where(self, table: str) -> str:
-        """Equality with named values: Athena's projection of `cluster` understands nothing else."""
+        """Compares `cluster` with named values only: Athena's projection of it understands nothing else."""
         conditions: list[str] = []
         if self.clusters:
             conditions.append(f"{table}.cluster IN ({', '.join('?' for _ in self.clusters)})")
@@ -25,14 +25,14 @@ class Scope:
         return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
     def counted(self) -> "Inquiry":
-        """How many indexes an answer in this scope rests on."""
+        """Asks how many indexes an answer in this scope rests on."""
         return Inquiry(sql=f"SELECT count(*) AS indexes FROM nodes n{self.where('n')}", values=self.values)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Inquiry:
-    """`values` are for the question marks in `sql`, in their order. SQL of one's own has no scope that we know."""
+    """`values` fill the question marks in `sql`, in order. `scope` is None for SQL that a user wrote."""
 
     sql: str
     values: tuple[str, ...] = ()
-    scope: Scope | None = None
+    scope: FleetScope | None = None

@@ -1,4 +1,4 @@
-"""The fleet's tables in a folder, asked with DuckDB."""
+"""Asks the fleet's tables in a local folder, with DuckDB."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from affidavit.errors import NotFound
-from affidavit.fleet.dialect import check
-from affidavit.fleet.engine import connect
-from affidavit.fleet.inquiry import Inquiry, Scope
+from affidavit.fleet.engine import connect, sql_errors
+from affidavit.fleet.inquiry import FleetScope, Inquiry
 from affidavit.fleet.schema import FINDINGS, NODES, PARTITIONS, PREFIX, FleetTable
+from affidavit.fleet.sql_check import check
 
 
 @dataclass(frozen=True, kw_only=True)
 class FleetAnswer:
-    """`indexes` says how much the answer rests on; `None` when the engine was not asked."""
+    """`indexes` is the number of indexes the answer rests on; None when nobody counted them."""
 
     columns: tuple[str, ...]
     rows: Sequence[Sequence[Any]]
@@ -27,21 +27,23 @@ def ask_folder(objects: Path, inquiry: Inquiry) -> FleetAnswer:
     with connect() as engine:
         for table in (FINDINGS, NODES):
             engine.execute(f"CREATE VIEW {table.name} AS {_source(objects, table)}")
-        # From here on nothing outside can be read, whatever the question says.
+        # From here on DuckDB can read nothing outside this folder, whatever the question says.
         engine.execute(
             f"SET allowed_directories = ['{_quoted(str(objects / PREFIX))}/']; SET enable_external_access = false"
         )
-        scope = inquiry.scope or Scope()
+        scope = inquiry.scope or FleetScope()
         counted = scope.counted()
         (indexes,) = engine.execute(counted.sql, counted.values).fetchone() or (0,)
         check_coverage(indexes, scope, f"below {objects / PREFIX}")
-        found = engine.execute(inquiry.sql, inquiry.values)
+        with sql_errors():
+            found = engine.execute(inquiry.sql, inquiry.values)
+            rows = found.fetchall()
         columns = tuple(str(each[0]) for each in found.description or ())
-        return FleetAnswer(columns=columns, rows=found.fetchall(), indexes=indexes)
+        return FleetAnswer(columns=columns, rows=rows, indexes=indexes)
 
 
-def check_coverage(indexes: int, scope: Scope, place: str) -> None:
-    """An answer that rests on nothing would read like a healthy fleet."""
+def check_coverage(indexes: int, scope: FleetScope, place: str) -> None:
+    """Raises NotFound when there is no index: an empty answer would read like a healthy fleet."""
     if indexes:
         return
     whose = f" of {', '.join(scope.clusters)}" if scope.clusters else ""

@@ -1,4 +1,4 @@
-"""Rows → a Parquet file. DuckDB writes what DuckDB and Athena read; it is small enough for a Lambda package."""
+"""Writes rows to a Parquet file with DuckDB, which is small enough for a Lambda package."""
 
 import tempfile
 from collections.abc import Sequence

@@ -1,17 +1,17 @@
-"""Put an index among the fleet's tables. The same index always lands under the same keys, so twice does no harm."""
+"""Adds an index to the fleet's tables. The same index always gets the same keys, so publishing twice does no harm."""
 
 from urllib.parse import quote
 
 from affidavit.fleet.parquet import parquet_of
 from affidavit.fleet.rows import finding_rows, node_row
 from affidavit.fleet.schema import FINDINGS, NODES, UNKNOWN_CLUSTER, FleetTable
-from affidavit.nodes.library import IndexMarker, Library
+from affidavit.nodes.library.library import IndexMarker, Library
 
 PURPOSE = "fleet"
 
 
 def publish(library: Library, marker: IndexMarker) -> bool:
-    """Whether anything was written. The row of the node comes last: where it is, the findings are too."""
+    """Returns whether anything was written. The node's row is written last: where it is, its findings are too."""
     key = fleet_key(NODES, marker)
     if library.objects.head(key) is not None:
         return False

@@ -6,9 +6,9 @@ Each counts a node once, by its newest index. A node without an index is in none
 from dataclasses import dataclass
 from typing import Final
 
-from affidavit.fleet.inquiry import Inquiry, Scope
+from affidavit.fleet.inquiry import FleetScope, Inquiry
 
-# Named like the tables but for the word, so that a question reads as if each node had one index.
+# `newest` and `newest_findings` are the tables with only the newest index of each node.
 _NEWEST: Final = """WITH ranked AS (
     SELECT n.*, row_number() OVER (PARTITION BY instance_id ORDER BY indexed_at DESC, index_id DESC) AS place
     FROM nodes n{of_nodes}
@@ -25,8 +25,8 @@ class Question:
     about: str
     body: str
 
-    def asked(self, scope: Scope | None = None) -> Inquiry:
-        scope = scope or Scope()
+    def asked(self, scope: FleetScope | None = None) -> Inquiry:
+        scope = scope or FleetScope()
         newest = _NEWEST.format(of_nodes=scope.where("n"), of_findings=scope.where("f"))
         return Inquiry(sql=f"{newest}{self.body}", values=scope.values * 2, scope=scope)
 
@@ -56,8 +56,8 @@ GROUP BY cluster, pattern, CAST(date_trunc('day', first_seen) AS DATE) ORDER BY 
     ),
     Question(
         name="unread",
-        about="Nodes of whose bundle something could not be read: nothing found there means little.",
-        # Not by coverage_pct: configuration and binaries are left out on purpose. Each file that was lost is a gap.
+        about="Nodes whose bundle could not be read completely: finding nothing there means little.",
+        # By gaps, not by coverage_pct: configuration and binaries are not scanned on purpose. Each lost file is a gap.
         body="""SELECT cluster, instance_id, coverage_pct, files_scanned, total_files, gaps, indexed_at
 FROM newest WHERE gaps > 0 ORDER BY gaps DESC, coverage_pct, instance_id LIMIT 200""",
     ),

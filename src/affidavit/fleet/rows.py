@@ -1,4 +1,4 @@
-"""An index as rows of the fleet's tables."""
+"""Turns an index into rows of the fleet's tables."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from affidavit.evidence.finding import Finding
 from affidavit.index.record import FindingsIndex
-from affidavit.nodes.library import IndexMarker
+from affidavit.nodes.library.library import IndexMarker
 
 Row: TypeAlias = Sequence[str | int | float | datetime | None]
 

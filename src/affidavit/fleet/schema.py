@@ -40,7 +40,7 @@ PARTITIONS: Final = _columns(
 )
 FINDINGS: Final = FleetTable(
     name="findings",
-    about="One row a finding of an index.",
+    about="One row per finding of an index.",
     columns=_columns(
         ("instance_id", "VARCHAR", "the node"),
         ("index_id", "VARCHAR", "pin it when you cite `finding_id`"),
@@ -64,7 +64,7 @@ FINDINGS: Final = FleetTable(
 )
 NODES: Final = FleetTable(
     name="nodes",
-    about="One row an index, also where nothing was found: how much of the bundle was read.",
+    about="One row per index, even if nothing was found: how much of the bundle was read.",
     columns=_columns(
         ("instance_id", "VARCHAR", "the node"),
         ("index_id", "VARCHAR", "the index"),

@@ -1,4 +1,4 @@
-"""SQL that both engines understand and that only asks: checked on what a parser makes of it, never on its text."""
+"""Refuses SQL that does more than read, or that DuckDB and Athena do not both understand. It judges the parse tree."""
 
 import json
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def _parsed(sql: str) -> dict[str, Any]:
         found = engine.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
     tree = _tree(found[0]) if found is not None else {}
     if tree.get("error"):
-        raise InputRefused(f"this is no question: {tree.get('error_message', 'it cannot be parsed')}", hint=_HINT)
+        raise InputRefused(f"this SQL cannot be asked: {tree.get('error_message', 'it cannot be parsed')}", hint=_HINT)
     if len(tree.get("statements", ())) != 1:
         raise InputRefused("one question at a time", hint=_HINT)
     return tree
@@ -54,7 +54,7 @@ def _tree(told: str) -> dict[str, Any]:
 
 def _check(node: dict[str, Any], ctes: set[str]) -> None:
     if node.get("type") == "TABLE_FUNCTION":
-        raise InputRefused("functions that make tables are not for this", hint=_HINT)
+        raise InputRefused("functions that return tables are refused", hint=_HINT)
     if node.get("type") == "BASE_TABLE":
         name = str(node.get("table_name", ""))
         if node.get("schema_name") or node.get("catalog_name") or name not in _NAMES | ctes:
@@ -73,8 +73,8 @@ def _walk(tree: Any) -> Iterator[dict[str, Any]]:
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
-            node = cast("dict[str, Any]", value)  # JSON has no other keys
+            node = cast("dict[str, Any]", value)  # keys of a JSON object are strings
             yield node
             waiting.extend(node.values())
         elif isinstance(value, list):
-            waiting.extend(cast("list[Any]", value))  # of whatever
+            waiting.extend(cast("list[Any]", value))  # items may be of any type

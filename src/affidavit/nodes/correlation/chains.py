@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.finding import Finding
-from affidavit.nodes.timeline import Cluster, Event
+from affidavit.nodes.correlation.timeline import Cluster, Event
 from affidavit.yaml_text import load_yaml
 
 
-class Step(BaseModel):
+class ChainStep(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
@@ -30,7 +30,7 @@ class Chain(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
-    steps: Annotated[tuple[Step, ...], Field(min_length=2)]
+    steps: Annotated[tuple[ChainStep, ...], Field(min_length=2)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class PotentialChain:
 
 @cache
 def known_chains() -> tuple[Chain, ...]:
-    text = files("affidavit.nodes").joinpath("chains.yaml").read_text("utf-8")
+    text = files("affidavit.nodes.correlation").joinpath("chains.yaml").read_text("utf-8")
     loaded = load_yaml(text)
     return TypeAdapter(tuple[Chain, ...]).validate_python(loaded)
 
@@ -72,7 +72,7 @@ def potential_chains(
 def _in_cluster(
     chain: Chain, cluster: Cluster, events: Mapping[str, Event], findings: Mapping[str, Finding]
 ) -> PotentialChain | None:
-    seen: list[tuple[Step, Event]] = []
+    seen: list[tuple[ChainStep, Event]] = []
     taken: set[str] = set()
     for step in chain.steps:
         shown = [events[name] for name in cluster.events if name not in taken and step.is_shown_by(findings[name])]

@@ -9,8 +9,8 @@ from affidavit.evidence.confidence import Confidence, confidence
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Finding
 from affidavit.index.record import FindingsIndex
-from affidavit.nodes.chains import PotentialChain, potential_chains
-from affidavit.nodes.timeline import Cluster, Event, clusters, timeline
+from affidavit.nodes.correlation.chains import PotentialChain, potential_chains
+from affidavit.nodes.correlation.timeline import Cluster, Event, clusters, timeline
 
 WINDOW = timedelta(seconds=60)
 CAVEAT = "Events close in time need not cause each other: chains are potential, to be checked against the quoted lines."

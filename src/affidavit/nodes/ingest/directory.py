@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from affidavit.bundle.opening import TAR_NAMES
+from affidavit.bundle.sources.compression import TAR_NAMES
 from affidavit.errors import AffidavitError, InputRefused, InvariantBroken
-from affidavit.nodes.filing import Ingested, Origin
-from affidavit.nodes.ingest import Analyze, ingest
-from affidavit.nodes.library import Library
-from affidavit.nodes.served_folder import LOCAL
+from affidavit.nodes.ingest.ingest import Analyze, ingest
+from affidavit.nodes.ingest.served_folder import LOCAL
+from affidavit.nodes.ingest.store_bundle import Ingested, Origin
+from affidavit.nodes.library.library import Library
 
 ARCHIVES = (*TAR_NAMES, ".zip")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Refused:
+class RefusedUpload:
     path: Path
     error: AffidavitError
 
@@ -22,7 +22,7 @@ class Refused:
 @dataclass(frozen=True, kw_only=True)
 class DirectoryIngested:
     ingested: tuple[Ingested, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedUpload, ...]
 
 
 def ingest_directory(
@@ -32,18 +32,26 @@ def ingest_directory(
 
     Cheap to call again: what was taken before and did not change is not read.
     """
-    ingested: list[Ingested] = []
-    refused: list[Refused] = []
-    origin = Origin(cluster=cluster)
-    for path in bundles_in(directory):
-        try:
-            done = ingest(path, library, analyze=analyze, origin=origin, workers=workers, keeps_archive=False)
-            ingested.append(done)
-        except InvariantBroken:
-            raise
-        except AffidavitError as error:
-            refused.append(Refused(path=path, error=error))
-    return DirectoryIngested(ingested=tuple(ingested), refused=tuple(refused))
+    done = [
+        ingest_path(path, library, analyze=analyze, cluster=cluster, workers=workers) for path in bundles_in(directory)
+    ]
+    return DirectoryIngested(
+        ingested=tuple(each for each in done if isinstance(each, Ingested)),
+        refused=tuple(each for each in done if isinstance(each, RefusedUpload)),
+    )
+
+
+def ingest_path(
+    path: Path, library: Library, *, analyze: Analyze, cluster: str = LOCAL, workers: int | None = None
+) -> Ingested | RefusedUpload:
+    """One archive or bundle folder. Raises InvariantBroken."""
+    try:
+        origin = Origin(cluster=cluster)
+        return ingest(path, library, analyze=analyze, origin=origin, workers=workers, keeps_archive=False)
+    except InvariantBroken:
+        raise
+    except AffidavitError as error:
+        return RefusedUpload(path=path, error=error)
 
 
 def bundles_in(directory: Path) -> list[Path]:

@@ -10,21 +10,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from affidavit.bundle.limits import Limits
-from affidavit.bundle.storing import Progress
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.storing import UnpackProgress
 from affidavit.bundle.workspace import workspace
 from affidavit.errors import AffidavitError, UpstreamFailed
 from affidavit.index.record import INDEXER_VERSION
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.baselines import count_bundle
-from affidavit.nodes.filing import Analyzed, Filing, Ingested, Origin
-from affidavit.nodes.ingest_records import receipt, record_failed, record_indexed
-from affidavit.nodes.library import IndexMarker, Library
-from affidavit.nodes.membership import record_node
-from affidavit.nodes.uploads import Upload, upload_of
+from affidavit.nodes.ingest.ingest_records import receipt, record_failed, record_indexed
+from affidavit.nodes.ingest.store_bundle import Analyzed, Filing, Ingested, Origin
+from affidavit.nodes.ingest.uploads import Upload, upload_of
+from affidavit.nodes.library.baselines import count_bundle
+from affidavit.nodes.library.cluster_nodes import record_node
+from affidavit.nodes.library.library import IndexMarker, Library
+from affidavit.waiting import who_waits
 
 # Keys hold at most 1024 bytes, and the home of a bundle takes some.
-LIMITS = Limits(longest_path=900)
+LIMITS = UnpackLimits(longest_path=900)
 
 
 class Analyze(Protocol):
@@ -36,9 +37,9 @@ class Analyze(Protocol):
         *,
         knowledge: Knowledge,
         workspace: Path,
-        progress: Progress,
+        progress: UnpackProgress,
         workers: int,
-        limits: Limits | None = None,
+        limits: UnpackLimits | None = None,
         name: str | None = None,
     ) -> Analyzed: ...
 
@@ -51,9 +52,11 @@ def ingest(
     origin: Origin | None = None,
     workers: int | None = None,
     keeps_archive: bool = True,
+    most_bytes: int | None = None,
 ) -> Ingested:
     """`source` is the key of a stored archive, or the path of an archive or bundle folder.
 
+    A stored archive larger than `most_bytes` is refused without reading it: whoever may upload decides its size.
     A bundle that cannot be used raises, and leaves a record that says why for those who wait for its index.
     """
     upload = upload_of(source, library.objects)
@@ -63,11 +66,13 @@ def ingest(
         return Ingested(marker=known, is_new=False)
     work = Filing(library=library, upload=upload, origin=origin, keeps_archive=keeps_archive)
     with _failure_recorded(upload, library), workspace() as folder:
+        if most_bytes is not None:
+            upload.refuse_larger(most_bytes)
         analyzed = analyze(
             upload.local(library.objects),
             knowledge=library.knowledge,
             workspace=folder,
-            progress=_Quiet(),
+            progress=_Told(upload.name or Path(upload.source).name),
             workers=workers or os.cpu_count() or 1,
             limits=LIMITS,
             name=upload.name,
@@ -100,6 +105,7 @@ def _record(library: Library, upload: Upload, marker: IndexMarker) -> None:
         fingerprint=upload.fingerprint,
         index_id=marker.index_id,
         knowledge=_knowledge_version(library),
+        doubt=marker.doubt if marker.is_unproven else "",
     )
 
 
@@ -124,13 +130,20 @@ def _failure_recorded(upload: Upload, library: Library) -> Generator[None]:
 def _count(library: Library, marker: IndexMarker, origin: Origin) -> None:
     """Also for a bundle that was known: whoever ingested it may have died before counting."""
     cluster = origin.cluster or marker.cluster
-    if cluster is None:
+    # What the node did not bring itself says nothing about its cluster.
+    if cluster is None or marker.is_unproven:
         return
     record_node(library.state, cluster=cluster, marker=marker)
     patterns = {finding.pattern for finding in library.index(marker).findings}
     count_bundle(library.state, library.clock, cluster=cluster, bundle_id=marker.bundle_id, patterns=patterns)
 
 
-class _Quiet:
+class _Told(UnpackProgress):
+    """Tells whoever waits how much has been stored, and stops when nobody does."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._waiting = who_waits().next_stage()
+
     def unpacked(self, path: str, consumed: int, stored: int) -> None:
-        pass
+        self._waiting.tell(stored, None, f"reading {self._name}: {stored >> 20} MiB")

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from affidavit.errors import AffidavitError
-from affidavit.ports import Clock, Item, Key, Put, Table
+from affidavit.ports.clock import Clock
+from affidavit.ports.json import Item
+from affidavit.ports.table import Key, Put, Table
 
 KEPT = timedelta(days=7)
 UNKNOWN = "unknown"
@@ -22,6 +24,7 @@ class IngestRecord:
     index_id: str | None
     reason: str = ""
     hint: str = ""
+    doubt: str = ""
 
     @property
     def is_failure(self) -> bool:
@@ -33,10 +36,19 @@ def fingerprint_of(*parts: object) -> str:
 
 
 def record_indexed(
-    state: Table, clock: Clock, *, instance_id: str, source: str, fingerprint: str, index_id: str, knowledge: str
+    state: Table,
+    clock: Clock,
+    *,
+    instance_id: str,
+    source: str,
+    fingerprint: str,
+    index_id: str,
+    knowledge: str,
+    doubt: str = "",
 ) -> None:
     """Also under the fingerprint, so that the same upload with the same rules need not be read again."""
     outcome = {"fingerprint": fingerprint, "index_id": index_id, "instance_id": instance_id, "knowledge": knowledge}
+    outcome |= {"doubt": doubt} if doubt else {}
     _put(state, clock, _place(instance_id, source), {"source": source, **outcome})
     _put(state, clock, _receipt(fingerprint), {"source": source, **outcome})
 
@@ -101,4 +113,5 @@ def _record(item: Item) -> IngestRecord:
         index_id=str(index_id) if index_id is not None else None,
         reason=str(item.get("reason", "")),
         hint=str(item.get("hint", "")),
+        doubt=str(item.get("doubt", "")),
     )

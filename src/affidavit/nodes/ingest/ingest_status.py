@@ -1,10 +1,16 @@
 """Whether the bundle that a collection delivered has been indexed: what those who wait for it ask."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
-from affidavit.nodes.ingest_records import IngestRecord, outcome_of, records_of
-from affidavit.nodes.uploads import upload_of
-from affidavit.ports import Execution, ObjectMissing, ObjectStore, Table
+from affidavit.nodes.ingest.ingest_records import IngestRecord, outcome_of, records_of
+from affidavit.nodes.ingest.uploads import upload_of
+from affidavit.ports.node_collector import Execution
+from affidavit.ports.objects import ObjectMissing, ObjectStore
+from affidavit.ports.table import Table
+
+# The clocks of S3 and SSM need not agree to the second.
+CLOCKS_APART = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +23,21 @@ class AwaitedBundles:
     def is_indexed(self, instance_id: str, execution: Execution) -> bool:
         record = self._record(instance_id, execution)
         return record is not None and not record.is_failure
+
+    def index_of(self, instance_id: str, execution: Execution) -> str | None:
+        """None also when the archive was written after the execution had ended: then somebody else wrote it."""
+        if execution.archive_key is None or execution.ended is None:
+            return None
+        stored = self.objects.head(execution.archive_key)
+        if stored is None or stored.modified > execution.ended + CLOCKS_APART:
+            return None
+        record = self._record(instance_id, execution)
+        return record.index_id if record is not None else None
+
+    def doubt(self, instance_id: str, execution: Execution) -> str:
+        """Why its origin is unproven; empty where it is not."""
+        record = self._record(instance_id, execution)
+        return record.doubt if record is not None else ""
 
     def failure(self, instance_id: str, execution: Execution) -> str | None:
         record = self._record(instance_id, execution)

@@ -1,4 +1,4 @@
-"""The folder of this machine that a library is filled from: what lies in it and could not be taken in is told."""
+"""Describes the local folder that a library is filled from, and which bundles in it could not be used."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +20,14 @@ class RefusedBundle:
 
 @dataclass(frozen=True, kw_only=True)
 class ServedFolder:
-    """`refused` is what the last look at the folder could not use."""
+    """`refused` are the bundles that could not be used when the folder was last read."""
 
     path: Path
     refused: tuple[RefusedBundle, ...] = ()
 
     @property
     def gaps(self) -> list[str]:
-        """Whose bundles these are, nobody knows: any node may be missing from an answer because of them."""
+        """Nobody knows which nodes these bundles are of, so an answer about any node may lack one."""
         more = len(self.refused) - _LISTED
         rest = [f"and {more} more bundles in {self.path} cannot be used"] if more > 0 else []
         return [*map(str, self.refused[:_LISTED]), *rest]

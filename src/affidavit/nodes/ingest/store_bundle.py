@@ -11,7 +11,8 @@ from affidavit.bundle.stored import UNKNOWN_INSTANCE, StoredBundle
 from affidavit.errors import InputRefused, UpstreamFailed
 from affidavit.evidence.finding import Evidence
 from affidavit.index.record import FindingsIndex, index_from_json, index_to_json
-from affidavit.nodes.keys import (
+from affidavit.nodes.ingest.uploads import Upload
+from affidavit.nodes.library.keys import (
     EXTRACTED,
     INDEX,
     MANIFEST,
@@ -22,9 +23,9 @@ from affidavit.nodes.keys import (
     other_home,
     prefix_of,
 )
-from affidavit.nodes.library import FOREIGN, Home, IndexMarker, Library
-from affidavit.nodes.uploads import Upload
-from affidavit.ports import ObjectMissing, ObjectStore
+from affidavit.nodes.library.library import FOREIGN, IndexMarker, Library, LibraryHome
+from affidavit.nodes.library.upload_origin import OriginProof, Uploader, UploadOrigin, origin_of_upload
+from affidavit.ports.objects import ObjectMissing, ObjectStore
 
 PURPOSE = "ingest"
 # Writing an object is waiting: for S3, or for the disk to sync.
@@ -42,10 +43,11 @@ class Analyzed(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """What is known of the node beside its bundle."""
+    """What is known of the node beside its bundle. Without an `uploader`, an operator brought it."""
 
     cluster: str | None = None
     region: str | None = None
+    uploader: Uploader | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +72,16 @@ class Filing:
     def store(self, analyzed: Analyzed) -> Ingested:
         instance_id = _instance_of(analyzed, self.upload)
         index_id = analyzed.index.index_id
-        if (marker := self._marked(instance_id, index_id)) is not None:
-            return Ingested(marker=marker, is_new=False)
+        brought = self._brought_by(instance_id)
+        is_unproven = brought is not None and brought.proof is OriginProof.UNPROVEN
+        known = self._marked(instance_id, index_id)
+        if known is not None and (is_unproven or not known.is_unproven):
+            return Ingested(marker=known, is_new=False)
         origin = origin_of(self.library, instance_id, self.origin)
         bundle_id = bundle_id_of(analyzed.manifest)
-        home = _claim_home(self.library, instance_id, bundle_id)
+        # The layout that other programs know is for what the node itself brought.
+        unclaimed = known.home if known is not None else other_home(instance_id, bundle_id)
+        home = unclaimed if is_unproven or known is not None else _claim_home(self.library, instance_id, bundle_id)
         manifest, index = _at_home(analyzed, instance_id, home)
         self._store_files(analyzed.bundle, manifest, home, origin.region)
         index_key = self._store_index(index, home)
@@ -87,11 +94,24 @@ class Filing:
             manifest_key=f"{home}/{MANIFEST}",
             index_key=index_key,
             cluster=origin.cluster,
+            origin=brought.proof if brought is not None else None,
+            origin_note=brought.note if brought is not None else "",
         )
-        is_new = self.objects.put_new(
-            marker_key(instance_id, index_id), marker.model_dump_json().encode(), purpose=PURPOSE
-        )
-        return Ingested(marker=self._marked(instance_id, index_id) or marker, is_new=is_new)
+        return self._published(marker, replaces=known)
+
+    def _published(self, marker: IndexMarker, *, replaces: IndexMarker | None) -> Ingested:
+        """A marker is written once, but for one of unproven origin: the node's own word replaces it."""
+        key, text = marker_key(marker.instance_id, marker.index_id), marker.model_dump_json().encode()
+        if replaces is not None:
+            self.objects.put(key, text, purpose=PURPOSE)
+            return Ingested(marker=marker, is_new=True)
+        is_new = self.objects.put_new(key, text, purpose=PURPOSE)
+        return Ingested(marker=self._marked(marker.instance_id, marker.index_id) or marker, is_new=is_new)
+
+    def _brought_by(self, instance_id: str) -> UploadOrigin | None:
+        if self.origin.uploader is None:
+            return None
+        return origin_of_upload(instance_id, self.upload.source, self.origin.uploader)
 
     def _marked(self, instance_id: str, index_id: str) -> IndexMarker | None:
         try:
@@ -143,7 +163,7 @@ def origin_of(library: Library, instance_id: str, told: Origin) -> Origin:
         cluster = told.cluster or (directory.cluster_of(instance_id, region=region) if region is not None else None)
     except UpstreamFailed:
         return told
-    return Origin(cluster=cluster, region=region)
+    return replace(told, cluster=cluster, region=region)
 
 
 def bundle_id_of(manifest: Manifest) -> str:
@@ -174,7 +194,7 @@ def _instance_of(analyzed: Analyzed, upload: Upload) -> str:
 def _claim_home(library: Library, instance_id: str, bundle_id: str) -> str:
     owner = library.home_of(instance_id)
     if owner is None:
-        claim = Home(bundle_id=FOREIGN if _is_filled(library.objects, instance_id) else bundle_id)
+        claim = LibraryHome(bundle_id=FOREIGN if _is_filled(library.objects, instance_id) else bundle_id)
         library.objects.put_new(home_key(instance_id), claim.model_dump_json().encode(), purpose=PURPOSE)
         owner = library.home_of(instance_id) or claim
     return prefix_of(instance_id) if owner.bundle_id == bundle_id else other_home(instance_id, bundle_id)

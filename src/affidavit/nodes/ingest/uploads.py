@@ -5,19 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from affidavit.errors import InputRefused
-from affidavit.nodes.ingest_records import fingerprint_of
-from affidavit.nodes.keys import instance_in
-from affidavit.ports import ObjectMissing, ObjectStore
+from affidavit.nodes.ingest.ingest_records import fingerprint_of
+from affidavit.nodes.library.keys import instance_in
+from affidavit.ports.objects import ObjectMissing, ObjectStore
 
 
 @dataclass(frozen=True, kw_only=True)
 class Upload:
-    """`key` is None for a local path."""
+    """`key` is None for a local path, and `size` is known of a stored archive alone."""
 
     source: str
     key: str | None
     path: Path | None
     fingerprint: str
+    size: int = 0
 
     @property
     def instance_id(self) -> str | None:
@@ -32,6 +33,14 @@ class Upload:
         name = self.key.rpartition("/")[2]
         return name if instance_in(name) or self.instance_id is None else f"{self.instance_id}_{name}"
 
+    def refuse_larger(self, most_bytes: int) -> None:
+        """Raises InputRefused, before a byte of it is read."""
+        if self.size > most_bytes:
+            raise InputRefused(
+                f"the archive {self.source!a} has {self.size >> 20} MiB; at most {most_bytes >> 20} are read",
+                hint="collect the node again with fewer logs, or raise MAX_UPLOAD_MIB (parameter MaxUploadMiB)",
+            )
+
     def local(self, objects: ObjectStore) -> Path:
         return objects.local_copy(self.key) if self.key is not None else self.path or Path(self.source)
 
@@ -44,7 +53,7 @@ def upload_of(source: str | Path, objects: ObjectStore) -> Upload:
     if stored is None:
         raise ObjectMissing(f"there is no archive {source!a}", hint="collect the node, or check the key")
     fingerprint = fingerprint_of(stored.key, stored.size, stored.modified.isoformat())
-    return Upload(source=source, key=source, path=None, fingerprint=fingerprint)
+    return Upload(source=source, key=source, path=None, fingerprint=fingerprint, size=stored.size)
 
 
 def _path_traits(path: Path) -> Generator[object]:

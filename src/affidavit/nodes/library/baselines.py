@@ -8,14 +8,14 @@ from typing import cast
 from affidavit.errors import UpstreamFailed
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
-from affidavit.ports import (
+from affidavit.ports.clock import Clock
+from affidavit.ports.json import Item
+from affidavit.ports.table import (
     Absent,
     AnyOf,
-    Clock,
     Condition,
     ConditionFailed,
     Equals,
-    Item,
     Key,
     Present,
     Put,

@@ -9,10 +9,13 @@ from functools import partial
 from pathlib import Path
 
 from affidavit.bundle.manifest import FileStatus, ManifestFile
-from affidavit.ports import ObjectMissing, ObjectStore
+from affidavit.ports.objects import ObjectMissing, ObjectStore
+from affidavit.waiting import Waiting, who_waits
 
 # Digests are computed outside the interpreter's lock.
 _READERS = 2
+# A few milliseconds of work.
+_PIECE = 4 << 20
 
 
 class Standing(StrEnum):
@@ -33,11 +36,23 @@ class Compared:
 
 
 def compare_files(files: Sequence[ManifestFile], objects: ObjectStore) -> list[Compared]:
+    """Raises Abandoned when nobody waits for it any more."""
+    waiting, total, done, compared = (
+        who_waits().next_stage(),
+        sum(file.size_bytes for file in files),
+        0,
+        list[Compared](),
+    )
     with ThreadPoolExecutor(_READERS) as readers:
-        return list(readers.map(partial(_compare, objects), files))
+        for each in readers.map(partial(_compare, objects, waiting), files):
+            compared.append(each)
+            done += each.file.size_bytes
+            waiting.tell(done, total, "bytes compared")
+    return compared
 
 
-def _compare(objects: ObjectStore, file: ManifestFile) -> Compared:
+def _compare(objects: ObjectStore, waiting: Waiting, file: ManifestFile) -> Compared:
+    waiting.check()
     if file.status is not FileStatus.EXTRACTED:
         return Compared(file=file, standing=Standing.MISSING)
     try:
@@ -49,11 +64,16 @@ def _compare(objects: ObjectStore, file: ManifestFile) -> Compared:
     if size == file.size_bytes:
         if expected is None:
             return Compared(file=file, standing=Standing.UNCHECKED, actual_size=size)
-        if _digest(location, "sha256" if file.sha256 else "md5") == expected:
+        if _digest(location, "sha256" if file.sha256 else "md5", waiting) == expected:
             return Compared(file=file, standing=Standing.VERIFIED, actual_size=size)
-    return Compared(file=file, standing=Standing.CORRUPTED, actual_size=size, actual_md5=_digest(location, "md5"))
+    actual_md5 = _digest(location, "md5", waiting)
+    return Compared(file=file, standing=Standing.CORRUPTED, actual_size=size, actual_md5=actual_md5)
 
 
-def _digest(location: Path, algorithm: str) -> str:
-    with location.open("rb") as file:
-        return hashlib.file_digest(file, algorithm).hexdigest()
+def _digest(location: Path, algorithm: str, waiting: Waiting) -> str:
+    digest = hashlib.new(algorithm)
+    with location.open("rb", buffering=0) as file:
+        while piece := file.read(_PIECE):
+            waiting.check()
+            digest.update(piece)
+    return digest.hexdigest()

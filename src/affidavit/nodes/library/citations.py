@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from affidavit.errors import InputRefused, NotFound
-from affidavit.evidence.citation import Check, check
+from affidavit.evidence.citation import CitationCheck, check
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
 from affidavit.evidence.finding import Evidence, Finding
-from affidavit.nodes.library import Library, Shelf
-from affidavit.nodes.searches import KeptSearch, find_search
+from affidavit.nodes.library.library import Library, Shelf
+from affidavit.nodes.search.saved_searches import KeptSearch, find_search
 
 _LISTED = 20
 
@@ -62,7 +62,7 @@ def _search(library: Library, instance_id: str, ids: Iterable[str], search_id: s
         return None  # the S- ids are then unknown, and named so
 
 
-def recheck(evidence: Evidence, shelf: Shelf) -> Check:
+def recheck(evidence: Evidence, shelf: Shelf) -> CitationCheck:
     return check(evidence, shelf.lines)
 
 

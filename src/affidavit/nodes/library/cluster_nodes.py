@@ -1,7 +1,7 @@
 """Which nodes of a cluster have a bundle, kept so that no listing of every object is needed."""
 
-from affidavit.nodes.library import IndexMarker
-from affidavit.ports import Put, Table
+from affidavit.nodes.library.library import IndexMarker
+from affidavit.ports.table import Put, Table
 
 _NODE = "NODE#"
 

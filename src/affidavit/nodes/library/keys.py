@@ -15,6 +15,7 @@ INDEX = "findings_index.json"
 EXTRACTED = "extracted"
 METADATA = "metadata"
 SEARCHES = "searches"
+REGION = f"{METADATA}/region.txt"
 
 
 def prefix_of(instance_id: str) -> str:
@@ -67,7 +68,7 @@ class BundleKey:
     @property
     def is_of_bundle(self) -> bool:
         """Not what is kept beside the bundles: searches that somebody made, and who owns what."""
-        return self.rest.partition("/")[0] not in (SEARCHES, METADATA) or self.rest == f"{METADATA}/region.txt"
+        return self.rest.partition("/")[0] not in (SEARCHES, METADATA) or self.rest == REGION
 
 
 def bundle_key(key: str) -> BundleKey:

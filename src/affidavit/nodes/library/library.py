@@ -2,11 +2,12 @@
 
 The first bundle of an instance owns the layout that other programs know (`eks_i-…/manifest.json`, `extracted/…`);
 any other lives whole under `eks_i-…/bundles/<bundle id>/`, so no bundle ever replaces the bytes a report cites. A
-marker, written last, makes an index exist; the newest marker is the current index, and an older one can be pinned.
+marker, written last, makes an index exist; the newest marker is the current index, and an older one can be pinned. A
+bundle that the node did not bring itself is current only while the node has no other.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -20,20 +21,23 @@ from affidavit.errors import EvidenceUnavailable, InputRefused, NotFound
 from affidavit.evidence.finding import Finding
 from affidavit.index.record import FindingsIndex, index_from_json
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.answers.finding import FindingRecord
-from affidavit.nodes.ingest_records import last_failure
-from affidavit.nodes.keys import INDEX, MANIFEST, home_key, instance_of, markers_prefix, prefix_of
-from affidavit.nodes.recent import Recent
-from affidavit.nodes.served_folder import ServedFolder
-from affidavit.nodes.stored_lines import LineIndexes, StoredLines
-from affidavit.ports import Clock, NodeDirectory, ObjectMissing, ObjectStore, StoredObject, Table
+from affidavit.nodes.ingest.ingest_records import last_failure
+from affidavit.nodes.ingest.served_folder import ServedFolder
+from affidavit.nodes.library.hidden_text import HiddenText
+from affidavit.nodes.library.keys import INDEX, MANIFEST, home_key, instance_of, markers_prefix, prefix_of
+from affidavit.nodes.library.lru import LruCache
+from affidavit.nodes.library.stored_lines import LineIndexes, StoredLines
+from affidavit.nodes.library.upload_origin import OriginProof
+from affidavit.ports.clock import Clock
+from affidavit.ports.node_directory import NodeDirectory
+from affidavit.ports.objects import ObjectMissing, ObjectStore, StoredObject
+from affidavit.ports.table import Table
 from affidavit.redaction.redact import Redactor
 
 # The owner of an instance's layout that another program filled.
 FOREIGN = "foreign"
 # Parsed: a few megabytes each at most.
 _INDEXES_KEPT = 64
-_RECORDS_KEPT = 1000
 _MANIFESTS_KEPT = 32
 _MARKERS_KEPT = 4096
 _LISTED = 10
@@ -41,7 +45,7 @@ _LISTED = 10
 _NAMELESS = "v1"
 
 
-class Home(BaseModel):
+class LibraryHome(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     bundle_id: str
@@ -60,8 +64,20 @@ class IndexMarker(BaseModel):
     manifest_key: str
     index_key: str
     cluster: Annotated[str | None, Field(max_length=200)] = None
+    origin: OriginProof | None = None
+    """None: no node brought the bundle but an operator, or it was stored before uploads were bound to their nodes."""
+    origin_note: Annotated[str, Field(max_length=400)] = ""
     content: str = ""
     """Tells versions of an index apart that lies under a key which is written more than once."""
+
+    @property
+    def is_unproven(self) -> bool:
+        return self.origin is OriginProof.UNPROVEN
+
+    @property
+    def doubt(self) -> str:
+        """What a reader has to know of a bundle of unproven origin."""
+        return f"origin: unproven: this bundle says that it is from {self.instance_id}, but {self.origin_note}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,14 +91,6 @@ class Shelf:
     @cached_property
     def findings(self) -> dict[str, Finding]:
         return {finding.finding_id: finding for finding in self.index.findings}
-
-    def record(self, finding_id: str) -> FindingRecord:
-        """As answers carry it; kept, for it is asked again and again."""
-        return self._records.get(finding_id, lambda: FindingRecord.of(self.findings[finding_id]))
-
-    @cached_property
-    def _records(self) -> Recent[str, FindingRecord]:
-        return Recent(_RECORDS_KEPT)
 
 
 class Library:
@@ -112,29 +120,37 @@ class Library:
         self.redactor = redactor or Redactor()
         self.folder: ServedFolder | None = None  # whoever fills the library from one says so, and what it looks like
         self.line_indexes = LineIndexes()
-        self._homes: Recent[str, Home] = Recent(_MARKERS_KEPT)
-        self._markers: Recent[str, IndexMarker] = Recent(_MARKERS_KEPT)
-        self._indexes: Recent[tuple[str, str], FindingsIndex] = Recent(_INDEXES_KEPT)
-        self._shelves: Recent[tuple[str, str, str], Shelf] = Recent(_INDEXES_KEPT)
-        self._manifests: Recent[tuple[str, int, datetime], Manifest] = Recent(_MANIFESTS_KEPT)
+        self.hidden = HiddenText(self.redactor)
+        self._homes: LruCache[str, LibraryHome] = LruCache(_MARKERS_KEPT)
+        self._markers: LruCache[str, IndexMarker] = LruCache(_MARKERS_KEPT)
+        self._indexes: LruCache[tuple[str, str], FindingsIndex] = LruCache(_INDEXES_KEPT)
+        self._shelves: LruCache[tuple[str, ...], Shelf] = LruCache(_INDEXES_KEPT)
+        self._manifests: LruCache[tuple[str, int, datetime], Manifest] = LruCache(_MANIFESTS_KEPT)
 
     def open(self, instance_id: str, index_id: str | None = None) -> Shelf:
         """The current index, or the pinned one. Raises NotFound saying what there is."""
-        return self._opened(self.find(instance_id, index_id))
+        known = self.markers(instance_id)
+        return self._opened(self._found(known, instance_id, index_id), known)
 
     def newest(self, instance_id: str) -> Shelf | None:
         """For those who ask about many nodes, of which some have no bundle."""
         known = self.markers(instance_id)
-        return self._opened(known[0]) if known else None
+        return self._opened(known[0], known) if known else None
 
-    def _opened(self, marker: IndexMarker) -> Shelf:
-        return self._shelves.get((marker.index_key, marker.content, marker.index_id), lambda: self._shelf(marker))
+    def _opened(self, marker: IndexMarker, known: Sequence[IndexMarker]) -> Shelf:
+        doubts = tuple(_doubts(marker, known))
+        key = marker.index_key, marker.content, marker.index_id, *doubts
+        return self._shelves.get(key, lambda: self._shelf(marker, doubts))
 
-    def _shelf(self, marker: IndexMarker) -> Shelf:
-        return Shelf(marker=marker, index=self.index(marker), lines=self.lines(marker.instance_id))
+    def _shelf(self, marker: IndexMarker, doubts: Sequence[str]) -> Shelf:
+        index = self.index(marker)
+        told = replace(index, gaps=(*doubts, *index.gaps)) if doubts else index
+        return Shelf(marker=marker, index=told, lines=self.lines(marker.instance_id))
 
     def find(self, instance_id: str, index_id: str | None = None) -> IndexMarker:
-        known = self.markers(instance_id)
+        return self._found(self.markers(instance_id), instance_id, index_id)
+
+    def _found(self, known: Sequence[IndexMarker], instance_id: str, index_id: str | None) -> IndexMarker:
         if not known:
             raise self._nothing_indexed(instance_id)
         if index_id is None:
@@ -149,12 +165,16 @@ class Library:
         )
 
     def markers(self, instance_id: str) -> list[IndexMarker]:
-        """Newest first."""
+        """Newest first; those of unproven origin behind all others."""
         listed = list(self.objects.list(markers_prefix(instance_id)))
-        known = [self._markers.get(stored.key, lambda key=stored.key: self._read_marker(key)) for stored in listed]
+        # One of unproven origin is written again when the node brings the same bundle.
+        known = [
+            self._markers.get(f"{stored.key} {stored.modified}", lambda key=stored.key: self._read_marker(key))
+            for stored in listed
+        ]
         foreign = self._foreign(instance_id)
         found = [*known, foreign] if foreign is not None else known
-        return sorted(found, key=lambda marker: (marker.indexed_at, marker.index_id), reverse=True)
+        return sorted(found, key=lambda each: (not each.is_unproven, each.indexed_at, each.index_id), reverse=True)
 
     def instances(self, after: str = "") -> Iterator[str]:
         """Instances the store holds anything of, in the order of their ids, from behind `after` on."""
@@ -174,15 +194,15 @@ class Library:
     def lines(self, instance_id: str) -> StoredLines:
         return StoredLines(instance_id, self.objects, self.line_indexes)
 
-    def home_of(self, instance_id: str) -> Home | None:
+    def home_of(self, instance_id: str) -> LibraryHome | None:
         """Who owns the instance's own layout; never changes once it is claimed."""
         try:
             return self._homes.get(instance_id, lambda: self._read_home(instance_id))
         except ObjectMissing:
             return None
 
-    def _read_home(self, instance_id: str) -> Home:
-        return Home.model_validate_json(self.objects.get(home_key(instance_id)))
+    def _read_home(self, instance_id: str) -> LibraryHome:
+        return LibraryHome.model_validate_json(self.objects.get(home_key(instance_id)))
 
     def _read_marker(self, key: str) -> IndexMarker:
         try:
@@ -255,6 +275,19 @@ class Library:
         if found:
             return f"there are bundles of {', '.join(found[:_LISTED])}{more}"
         return self.folder.emptiness if self.folder is not None else "there is no bundle of any node"
+
+
+def _doubts(marker: IndexMarker, known: Sequence[IndexMarker]) -> Iterator[str]:
+    """What is unproven about a bundle, or lies beside it, newer and unproven."""
+    if marker.is_unproven:
+        yield marker.doubt
+        return
+    newer = [each for each in known if each.is_unproven and each.indexed_at > marker.indexed_at]
+    if newer:
+        yield (
+            f"a newer bundle of unproven origin is not used: {newer[0].origin_note}; "
+            f"pass index_id {newer[0].index_id} to look at it"
+        )
 
 
 def _like_ours(index: FindingsIndex, text: bytes) -> FindingsIndex:

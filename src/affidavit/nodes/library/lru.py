@@ -1,4 +1,4 @@
-"""Values kept for the next question: the most recently used ones, so many and no more."""
+"""A thread-safe LRU cache."""
 
 import threading
 from collections import OrderedDict
@@ -9,8 +9,8 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Recent(Generic[K, V]):
-    """Safe to use from several threads; two that miss at once both make the value."""
+class LruCache(Generic[K, V]):
+    """Two threads that miss at once both make the value."""
 
     def __init__(self, most: int) -> None:
         self._most = most

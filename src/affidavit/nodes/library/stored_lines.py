@@ -3,14 +3,13 @@
 import os
 from pathlib import Path
 
-import numpy as np
-
-from affidavit.bundle.lines import STRIDE, LineIndex, build_line_index, newlines_before, read_lines
+from affidavit.bundle.lines import LineIndex, build_line_index, newlines_before, read_lines
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.finding import ByteRange, Evidence
-from affidavit.nodes.keys import bundle_key
-from affidavit.nodes.recent import Recent
-from affidavit.ports import ObjectMissing, ObjectStore
+from affidavit.nodes.library.keys import bundle_key
+from affidavit.nodes.library.lru import LruCache
+from affidavit.ports.objects import ObjectMissing, ObjectStore
+from affidavit.waiting import who_waits
 
 # A few bytes per 64 KiB of file each.
 _INDEXES_KEPT = 4096
@@ -20,7 +19,7 @@ class LineIndexes:
     """Line indexes of local files; made again when a file was replaced."""
 
     def __init__(self) -> None:
-        self._kept: Recent[tuple[str, int, int], LineIndex] = Recent(_INDEXES_KEPT)
+        self._kept: LruCache[tuple[str, int, int], LineIndex] = LruCache(_INDEXES_KEPT)
 
     def of(self, location: Path) -> LineIndex:
         status = location.stat()
@@ -49,6 +48,7 @@ class StoredLines:
             ) from error
 
     def read(self, evidence: Evidence, span: ByteRange) -> bytes:
+        who_waits().check()
         with self.location(evidence.full_key).open("rb", buffering=0) as file:
             return os.pread(file.fileno(), span.end - span.start, span.start)
 
@@ -59,16 +59,3 @@ class StoredLines:
     def lines(self, key: str, first: int, count: int) -> bytes:
         location = self.location(key)
         return read_lines(location, self._indexes.of(location), first, count)
-
-
-def line_start(location: Path, index: LineIndex, line: int) -> int | None:
-    """Where a line (1-based) begins; None when the file has fewer line ends before it."""
-    if line <= 1:
-        return 0
-    stride = int(np.searchsorted(index.ends, line - 1))
-    if stride == len(index.ends):
-        return None
-    inside = line - 1 - (int(index.ends[stride - 1]) if stride else 0)
-    with location.open("rb", buffering=0) as file:
-        block = np.frombuffer(os.pread(file.fileno(), STRIDE, stride * STRIDE), dtype=np.uint8)
-    return stride * STRIDE + int(np.flatnonzero(block == ord("\n"))[inside - 1]) + 1

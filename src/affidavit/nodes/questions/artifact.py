@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 from affidavit.errors import InputRefused
-from affidavit.nodes.answers.files import ArtifactAnswer, ArtifactRequest
-from affidavit.nodes.keys import bundle_key
-from affidavit.nodes.library import Library
-from affidavit.nodes.log_files import stored_file
+from affidavit.nodes.library.keys import bundle_key
+from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.log_files import stored_file
+from affidavit.nodes.wire.files import ArtifactAnswer, ArtifactRequest
 
 
 def artifact(library: Library, request: ArtifactRequest) -> ArtifactAnswer:

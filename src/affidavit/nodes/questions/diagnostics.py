@@ -1,5 +1,6 @@
 """`network_diagnostics` and `storage_diagnostics`: what the bundle shows of each part, or that it does not show it."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
@@ -14,16 +15,17 @@ from affidavit.bundle.manifest import FileStatus, ManifestFile
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.confidence import confidence
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
-from affidavit.evidence.finding import Evidence, Finding, State
+from affidavit.evidence.finding import Evidence, FaultState, Finding
 from affidavit.evidence.severity import Severity
-from affidavit.nodes.answers.diagnostics import DiagnosticCheck, DiagnosticsAnswer, DiagnosticsRequest, Outcome
-from affidavit.nodes.answers.finding import EvidenceRecord
-from affidavit.nodes.answers.wire import ConfidenceRecord, CoverageReport
-from affidavit.nodes.found_lines import clock_of, evidence_of
-from affidavit.nodes.library import Library, Shelf
+from affidavit.matching.patterns import byte_options
+from affidavit.nodes.library.library import Library, Shelf
 from affidavit.nodes.questions.files import files_of
-from affidavit.nodes.scanning import Span
-from affidavit.rules.patterns import byte_options
+from affidavit.nodes.search.found_lines import clock_of, evidence_of
+from affidavit.nodes.search.located_lines import LineSpan
+from affidavit.nodes.wire.diagnostics import CheckStatus, DiagnosticCheck, DiagnosticsAnswer, DiagnosticsRequest
+from affidavit.nodes.wire.response_format import trust_in_form
+from affidavit.wire.budget import fit, more_bytes
+from affidavit.wire.records import again, cut
 from affidavit.yaml_text import load_yaml
 
 CAVEAT = (
@@ -31,6 +33,9 @@ CAVEAT = (
     "fault, not that there is none; not_available is no pass."
 )
 _QUOTED = 5
+# Finding ids and files listed of one check.
+_LISTED = 10
+_GRAVITY = (CheckStatus.FAIL, CheckStatus.WARN, CheckStatus.NOT_AVAILABLE, CheckStatus.PASS)
 # A longer line tells no state.
 _LONGEST = 1 << 20
 
@@ -54,38 +59,62 @@ class Area(BaseModel):
 
 @cache
 def known_areas() -> dict[str, tuple[Area, ...]]:
-    text = files("affidavit.nodes").joinpath("diagnostics.yaml").read_text("utf-8")
+    text = files("affidavit.nodes.questions").joinpath("diagnostics.yaml").read_text("utf-8")
     loaded = load_yaml(text)
     return TypeAdapter(dict[str, tuple[Area, ...]]).validate_python(loaded)
 
 
 def network_diagnostics(library: Library, request: DiagnosticsRequest) -> DiagnosticsAnswer:
-    return _diagnosed(library, request, known_areas()["network"])
+    return _diagnosed(library, request, known_areas()["network"], "network_diagnostics")
 
 
 def storage_diagnostics(library: Library, request: DiagnosticsRequest) -> DiagnosticsAnswer:
-    return _diagnosed(library, request, known_areas()["storage"])
+    return _diagnosed(library, request, known_areas()["storage"], "storage_diagnostics")
 
 
-def _diagnosed(library: Library, request: DiagnosticsRequest, areas: Sequence[Area]) -> DiagnosticsAnswer:
+def _diagnosed(library: Library, request: DiagnosticsRequest, areas: Sequence[Area], tool: str) -> DiagnosticsAnswer:
     shelf = library.open(request.instance_id, request.index_id)
     listed = files_of(library, shelf.marker)
     chosen = {file.relative_path: file for file in listed if any(area.reads_file(file.relative_path) for area in areas)}
-    desk = _Desk(library, shelf, chosen)
-    checks = [desk.check(area) for area in areas]
+    reader = _StateReader(library, shelf, chosen)
+    checks = [reader.check(area) for area in areas]
     involved = [finding for finding in shelf.index.findings if any(area.concerns(finding) for area in areas)]
-    unseen = [f"{each.check}: {each.detail}" for each in checks if each.status is Outcome.NOT_AVAILABLE]
-    coverage = desk.coverage()
-    return DiagnosticsAnswer(
-        index_id=shelf.index.index_id,
-        checks=checks,
-        confidence=ConfidenceRecord.of(confidence(coverage, involved, [*unseen, *shelf.index.gaps])),
-        caveat=CAVEAT,
-        coverage_report=CoverageReport.of(coverage),
+    unseen = [f"{each.check}: {each.detail}" for each in checks if each.status is CheckStatus.NOT_AVAILABLE]
+    coverage = reader.coverage()
+    trust = trust_in_form(confidence(coverage, involved, [*unseen, *shelf.index.gaps]))
+    total = sum(len(each.evidence) for each in checks)
+
+    def with_lines(most: int) -> DiagnosticsAnswer:
+        longer = again(tool, request, index_id=shelf.index.index_id, max_bytes=more_bytes(request.max_bytes))
+        info = cut(total, most, "lines that show a check are left out: raise max_bytes", longer)
+        return DiagnosticsAnswer(
+            instance_id=request.instance_id,
+            index_id=shelf.index.index_id,
+            checks=_quoting(checks, most),
+            confidence=trust,
+            caveat=CAVEAT,
+            coverage_report=coverage,
+            truncated=info is not None,
+            truncation_info=info,
+        )
+
+    return fit(with_lines, total, request.max_bytes)
+
+
+def _quoting(checks: Sequence[DiagnosticCheck], most: int) -> list[DiagnosticCheck]:
+    """With so many lines in all: of what fails first, and the first line of each check before the second of any."""
+    order = sorted(
+        (
+            (number, _GRAVITY.index(check.status), at)
+            for at, check in enumerate(checks)
+            for number in range(len(check.evidence))
+        ),
     )
+    kept = Counter(at for _, _, at in order[:most])
+    return [check.model_copy(update={"evidence": check.evidence[: kept[at]]}) for at, check in enumerate(checks)]
 
 
-class _Desk:
+class _StateReader:
     """Reads each file once; what could not be read is remembered."""
 
     def __init__(self, library: Library, shelf: Shelf, chosen: dict[str, ManifestFile]) -> None:
@@ -98,17 +127,17 @@ class _Desk:
         found = [finding for finding in self._shelf.index.findings if area.concerns(finding)]
         worst = _outcome(found)
         read = [path for path in self._chosen if area.reads_file(path) and self._opened[path] is not None]
-        if worst in (Outcome.FAIL, Outcome.WARN):
+        if worst in (CheckStatus.FAIL, CheckStatus.WARN):
             named = "; ".join(f"{finding.finding_id} {finding.pattern}" for finding in found[:_QUOTED])
             named += f"; and {len(found) - _QUOTED} more" if len(found) > _QUOTED else ""
             return _checked(area, worst, named, found, [finding.evidence for finding in found[:_QUOTED]], read)
         quoted, values = self._shown(area, read)
         if not quoted:
-            return _checked(area, Outcome.NOT_AVAILABLE, self._why_not(area, read), found, [], read)
+            return _checked(area, CheckStatus.NOT_AVAILABLE, self._why_not(area, read), found, [], read)
         if area.agrees and len(values) > 1:
             detail = f"interfaces differ: {', '.join(sorted(values))}"
-            return _checked(area, Outcome.WARN, detail, found, quoted, read)
-        return _checked(area, Outcome.PASS, "no known fault in what was read", found, quoted, read)
+            return _checked(area, CheckStatus.WARN, detail, found, quoted, read)
+        return _checked(area, CheckStatus.PASS, "no known fault in what was read", found, quoted, read)
 
     def coverage(self) -> Coverage:
         sizes = [file.size_bytes for path, file in self._chosen.items() if self._opened[path] is not None]
@@ -150,9 +179,9 @@ class _Desk:
         return quoted, values
 
 
-def _matching(pattern: Any, location: Path, most: int, *, to_the_end: bool) -> tuple[list[Span], set[str]]:
+def _matching(pattern: Any, location: Path, most: int, *, to_the_end: bool) -> tuple[list[LineSpan], set[str]]:
     """The first lines that match, and their values; of the whole file where all lines have to agree."""
-    spans: list[Span] = []
+    spans: list[LineSpan] = []
     values: set[str] = set()
     with location.open("rb") as file:
         for start, line in _lines(file):
@@ -177,17 +206,19 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         start += size
 
 
-def _outcome(findings: Sequence[Finding]) -> Outcome:
+def _outcome(findings: Sequence[Finding]) -> CheckStatus:
     """A grave fault that is over is a warning."""
     live = [finding for finding in findings if finding.severity is not Severity.INFO]
-    if any(finding.severity.rank <= Severity.HIGH.rank and finding.state is not State.RECOVERED for finding in live):
-        return Outcome.FAIL
-    return Outcome.WARN if live else Outcome.PASS
+    if any(
+        finding.severity.rank <= Severity.HIGH.rank and finding.state is not FaultState.RECOVERED for finding in live
+    ):
+        return CheckStatus.FAIL
+    return CheckStatus.WARN if live else CheckStatus.PASS
 
 
 def _checked(
     area: Area,
-    status: Outcome,
+    status: CheckStatus,
     detail: str,
     findings: Sequence[Finding],
     evidence: Sequence[Evidence],
@@ -197,7 +228,7 @@ def _checked(
         check=area.check,
         status=status,
         detail=detail,
-        finding_ids=[finding.finding_id for finding in findings],
-        evidence=[EvidenceRecord.of(each) for each in evidence],
-        files=list(read),
+        finding_ids=[finding.finding_id for finding in findings[:_LISTED]],
+        evidence=list(evidence),
+        files=list(read[:_LISTED]),
     )

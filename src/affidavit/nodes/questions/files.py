@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from affidavit.bundle.layout import Kind, role_of
+from affidavit.bundle.layout import FileKind, role_of
 from affidavit.bundle.manifest import FileStatus, FileType, Manifest, ManifestFile
 from affidavit.errors import NotFound
 from affidavit.evidence.coverage import Coverage, SkipReason
-from affidavit.nodes.answers.files import MOST_FILES, BundleFile, ListBundleFilesAnswer, ListBundleFilesRequest
-from affidavit.nodes.answers.wire import CoverageReport, cut
-from affidavit.nodes.keys import EXTRACTED
-from affidavit.nodes.library import IndexMarker, Library
+from affidavit.nodes.library.keys import EXTRACTED
+from affidavit.nodes.library.library import IndexMarker, Library
+from affidavit.nodes.wire.files import BundleFile, ListBundleFilesAnswer, ListBundleFilesRequest
+from affidavit.wire.budget import fit
+from affidavit.wire.records import again, cut
 
 _TOPS = 30
 _NOT_SCANNED = {
@@ -27,20 +28,27 @@ def list_bundle_files(library: Library, request: ListBundleFilesRequest) -> List
     asked = [file for file in files if file.relative_path.startswith(request.under)]
     if request.under and not asked:
         raise _nothing_under(request.under, files)
-    shown = asked[request.offset : request.offset + MOST_FILES]
     judge = _Scanned.of(files, shelf.index.coverage, is_manifest=manifest is not None)
-    left = len(asked) - request.offset - len(shown)
-    info = cut(len(asked), len(shown), f"ask again with offset {request.offset + len(shown)}") if left > 0 else None
-    return ListBundleFilesAnswer(
-        index_id=shelf.index.index_id,
-        manifest_version=manifest.version if manifest is not None else None,
-        files=[_listed(file, judge) for file in shown],
-        total_files=len(asked),
-        total_size_bytes=sum(file.size_bytes for file in asked),
-        coverage_report=CoverageReport.of(shelf.index.coverage),
-        truncated=info is not None,
-        truncation_info=info,
-    )
+    shown = [_listed(file, judge) for file in asked[request.offset :]]
+
+    def with_files(most: int) -> ListBundleFilesAnswer:
+        end = request.offset + most
+        following = again("list_bundle_files", request, offset=end, index_id=shelf.index.index_id)
+        info = cut(len(asked), most, f"ask again with offset {end}", following) if end < len(asked) else None
+        return ListBundleFilesAnswer(
+            instance_id=request.instance_id,
+            index_id=shelf.index.index_id,
+            origin=shelf.marker.origin,
+            manifest_version=manifest.version if manifest is not None else None,
+            files=shown[:most],
+            total_files=len(asked),
+            total_size_bytes=sum(file.size_bytes for file in asked),
+            coverage_report=shelf.index.coverage,
+            truncated=info is not None,
+            truncation_info=info,
+        )
+
+    return fit(with_files, len(shown), request.max_bytes, least=min(1, len(shown)))
 
 
 def _nothing_under(under: str, files: Sequence[ManifestFile]) -> NotFound:
@@ -76,7 +84,7 @@ def files_of(library: Library, marker: IndexMarker) -> Sequence[ManifestFile]:
 
 
 def _type_of(path: str) -> FileType:
-    kinds = {Kind.CONFIG: FileType.CONFIG, Kind.BINARY: FileType.BINARY, Kind.UNKNOWN: FileType.UNKNOWN}
+    kinds = {FileKind.CONFIG: FileType.CONFIG, FileKind.BINARY: FileType.BINARY, FileKind.UNKNOWN: FileType.UNKNOWN}
     return kinds.get(role_of(path).kind, FileType.LOG)
 
 
@@ -91,16 +99,22 @@ class _Scanned:
     @classmethod
     def of(cls, files: Sequence[ManifestFile], coverage: Coverage, *, is_manifest: bool) -> "_Scanned":
         listed = {skip.file: skip.reason for skip in coverage.skipped_files}
-        found = {file.relative_path: reason for file in files if (reason := _reason(file, listed)) is not None}
+        tells = any(file.recognised_by is not None for file in files)
+        reasons = {file.relative_path: _reason(file, listed, tells_recognition=tells) for file in files}
+        found = {path: reason for path, reason in reasons.items() if reason is not None}
         return cls(skipped=found, is_all=is_manifest and len({**found, **listed}) >= coverage.skipped_total)
 
     def look(self, path: str) -> bool | None:
         return False if path in self.skipped else (True if self.is_all else None)
 
 
-def _reason(file: ManifestFile, listed: Mapping[str, SkipReason]) -> SkipReason | None:
+def _reason(file: ManifestFile, listed: Mapping[str, SkipReason], *, tells_recognition: bool) -> SkipReason | None:
     found = listed.get(file.relative_path) or _NOT_SCANNED.get(file.file_type)
-    return found or (SkipReason.UNREADABLE if file.status is not FileStatus.EXTRACTED else None)
+    if found is not None or file.status is not FileStatus.EXTRACTED:
+        return found or SkipReason.UNREADABLE
+    # A manifest that tells how files were recognised tells it of every log that was.
+    is_unknown = tells_recognition and file.recognised_by is None and file.size_bytes > 0
+    return SkipReason.NOT_RECOGNISED if is_unknown else None
 
 
 def _listed(file: ManifestFile, judge: _Scanned) -> BundleFile:

@@ -1,16 +1,19 @@
 """`compare_nodes` and `cluster_health`: nodes beside each other, by what their indexes show."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 from affidavit.errors import InputRefused, NotFound
 from affidavit.evidence.confidence import Confidence, confidence
-from affidavit.evidence.coverage import SKIPPED_LISTED, Coverage
+from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
-from affidavit.nodes.answers.errors import SeverityCounts
-from affidavit.nodes.answers.finding import EvidenceRecord
-from affidavit.nodes.answers.fleet import (
+from affidavit.nodes.ingest.served_folder import LOCAL
+from affidavit.nodes.library.cluster_nodes import recorded_nodes
+from affidavit.nodes.library.library import Library, Shelf
+from affidavit.nodes.wire.errors import SeverityCounts
+from affidavit.nodes.wire.fleet import (
     ClusterHealthAnswer,
     ClusterHealthRequest,
     ComparedNode,
@@ -20,15 +23,19 @@ from affidavit.nodes.answers.fleet import (
     RankedNode,
     SharedPattern,
 )
-from affidavit.nodes.answers.wire import ConfidenceRecord, CoverageReport, cut
-from affidavit.nodes.library import Library, Shelf
-from affidavit.nodes.membership import recorded_nodes
-from affidavit.nodes.served_folder import LOCAL
+from affidavit.nodes.wire.response_format import trust_in_form
+from affidavit.waiting import who_waits
+from affidavit.wire.budget import fit, more_bytes
+from affidavit.wire.records import TruncationInfo, again, cut
 
 CAVEAT = "Bundles were made at different times; what a node does not show, its bundle may just not hold."
 _WORST = 3
-_PATTERNS = 200
-_NODES = 500
+# Of one pattern: nodes listed, and ids of findings on one node.
+_NODES_SHOWN = 10
+_IDS_SHOWN = 3
+_WITHOUT_BUNDLE = 100
+# Nodes may take this share of an answer; patterns take what is left.
+_SHARE_OF_NODES = 0.6
 
 
 def compare_nodes(library: Library, request: CompareNodesRequest) -> CompareNodesAnswer:
@@ -37,41 +44,79 @@ def compare_nodes(library: Library, request: CompareNodesRequest) -> CompareNode
         raise InputRefused("one node cannot be compared with itself", hint="give at least two different instanceIds")
     shelves, missing = _opened(library, ids)
     patterns = _patterns(shelves)
-    common = [each for each in patterns if len(shelves) > 1 and not each.absent_on]
-    partial = [each for each in patterns if each not in common]
-    trust = _trust(shelves, missing, _refused(library) if missing else [])
-    info = cut(len(patterns), min(len(common), _PATTERNS) + min(len(partial), _PATTERNS), "call errors for each node")
-    return CompareNodesAnswer(
-        nodes=[_compared(shelf) for shelf in shelves],
-        without_bundle=missing,
-        common=common[:_PATTERNS],
-        partial=partial[:_PATTERNS],
-        confidence=ConfidenceRecord.of(trust),
-        caveat=CAVEAT,
-        coverage_report=CoverageReport.of(_together(shelves)),
-        truncated=info is not None,
-        truncation_info=info,
-    )
+    is_common = {each.pattern: len(shelves) > 1 and each.nodes_total == len(shelves) for each in patterns}
+    trust = trust_in_form(_trust(shelves, missing, _refused(library) if missing else []))
+    longer = again("compare_nodes", request, max_bytes=more_bytes(request.max_bytes))
+
+    def with_patterns(most: int) -> CompareNodesAnswer:
+        shown = patterns[:most]
+        info = cut(len(patterns), most, "raise max_bytes, or call errors for each node", longer)
+        return CompareNodesAnswer(
+            nodes=[_compared(shelf) for shelf in shelves],
+            without_bundle=missing,
+            common=[each for each in shown if is_common[each.pattern]],
+            partial=[each for each in shown if not is_common[each.pattern]],
+            confidence=trust,
+            caveat=CAVEAT,
+            coverage_report=_together(shelves),
+            truncated=info is not None,
+            truncation_info=info,
+        )
+
+    return fit(with_patterns, len(patterns), request.max_bytes)
 
 
 def cluster_health(library: Library, request: ClusterHealthRequest) -> ClusterHealthAnswer:
     ids, gaps = _nodes_of(library, request.cluster_name)
     shelves, missing = _opened(library, ids)
-    ranked = sorted(shelves, key=_rank)
-    shared = [each for each in _patterns(shelves) if len(each.nodes) > 1]
-    shared.sort(key=lambda each: (-len(each.nodes), each.severity.rank, each.pattern))
-    info = cut(len(ranked) + len(shared), len(ranked[:_NODES]) + len(shared[:_PATTERNS]), "call errors for each node")
-    return ClusterHealthAnswer(
-        cluster_name=request.cluster_name,
-        nodes=[_ranked(number, shelf) for number, shelf in enumerate(ranked[:_NODES], 1)],
-        without_bundle=missing,
-        common=shared[:_PATTERNS],
-        confidence=ConfidenceRecord.of(_trust(shelves, missing, [*_refused(library), *gaps])),
-        caveat=CAVEAT,
-        coverage_report=CoverageReport.of(_together(shelves)),
-        truncated=info is not None,
-        truncation_info=info,
+    shared = [each for each in _patterns(shelves) if each.nodes_total > 1]
+    shared.sort(key=lambda each: (each.severity.rank, -each.nodes_total, each.pattern))
+    answering = _Health(
+        request=request,
+        ranked=sorted(shelves, key=_rank),
+        missing=missing,
+        shared=shared,
+        trust=trust_in_form(_trust(shelves, missing, [*_refused(library), *gaps])),
     )
+    room = int(request.max_bytes * _SHARE_OF_NODES)
+    nodes = len(fit(partial(answering.with_rows, 0), len(shelves), room, least=1).nodes)
+    return fit(partial(answering.with_patterns, nodes), len(shared), request.max_bytes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Health:
+    request: ClusterHealthRequest
+    ranked: Sequence[Shelf]
+    missing: Sequence[str]
+    shared: Sequence[SharedPattern]
+    trust: Confidence
+
+    def with_patterns(self, nodes: int, most: int) -> ClusterHealthAnswer:
+        return self.with_rows(most, nodes)
+
+    def with_rows(self, patterns: int, nodes: int) -> ClusterHealthAnswer:
+        info = self._cut(patterns, nodes)
+        return ClusterHealthAnswer(
+            cluster_name=self.request.cluster_name,
+            nodes=[_ranked(number, shelf) for number, shelf in enumerate(self.ranked[:nodes], 1)],
+            nodes_total=len(self.ranked),
+            without_bundle=list(self.missing[:_WITHOUT_BUNDLE]),
+            without_bundle_total=len(self.missing),
+            common=list(self.shared[:patterns]),
+            confidence=self.trust,
+            caveat=CAVEAT,
+            coverage_report=_together(self.ranked),
+            truncated=info is not None,
+            truncation_info=info,
+        )
+
+    def _cut(self, patterns: int, nodes: int) -> TruncationInfo | None:
+        longer = again("cluster_health", self.request, max_bytes=more_bytes(self.request.max_bytes))
+        return (
+            cut(len(self.ranked), nodes, "nodes in a better state are left out: raise max_bytes", longer)
+            or cut(len(self.shared), patterns, "less grave common patterns are left out: raise max_bytes", longer)
+            or cut(len(self.missing), _WITHOUT_BUNDLE, "more nodes have no bundle: batch_collect collects them")
+        )
 
 
 def _nodes_of(library: Library, cluster: str) -> tuple[list[str], list[str]]:
@@ -106,7 +151,11 @@ def _refused(library: Library) -> list[str]:
 
 
 def _opened(library: Library, ids: Sequence[str]) -> tuple[list[Shelf], list[str]]:
-    found = [(instance_id, _newest(library, instance_id)) for instance_id in ids]
+    found: list[tuple[str, Shelf | None]] = []
+    waiting = who_waits().next_stage()
+    for number, instance_id in enumerate(ids):
+        waiting.tell(number, len(ids), "nodes")
+        found.append((instance_id, _newest(library, instance_id)))
     shelves = [shelf for _, shelf in found if shelf is not None]
     if not shelves:
         raise NotFound(f"none of {', '.join(ids) or 'the nodes'} has a bundle", hint="collect them first")
@@ -124,17 +173,22 @@ def _newest(library: Library, instance_id: str) -> Shelf | None:
 def _patterns(shelves: Sequence[Shelf]) -> list[SharedPattern]:
     names = {finding.pattern for shelf in shelves for finding in shelf.index.findings}
     found = [_shared(name, shelves) for name in names]
-    return sorted(found, key=lambda each: (each.severity.rank, -len(each.nodes), each.pattern))
+    return sorted(found, key=lambda each: (each.severity.rank, -each.nodes_total, each.pattern))
 
 
 def _shared(pattern: str, shelves: Sequence[Shelf]) -> SharedPattern:
     showing = [(shelf, [f for f in shelf.index.findings if f.pattern == pattern]) for shelf in shelves]
-    nodes = [_showing(shelf, findings) for shelf, findings in showing if findings]
+    there = sorted(
+        ((shelf, findings) for shelf, findings in showing if findings),
+        key=lambda each: (each[1][0].severity.rank, -sum(finding.count for finding in each[1])),
+    )
     return SharedPattern(
         pattern=pattern,
-        severity=min((node.severity for node in nodes), key=lambda severity: severity.rank),
-        nodes=nodes,
-        absent_on=[shelf.marker.instance_id for shelf, findings in showing if not findings],
+        severity=there[0][1][0].severity,
+        nodes=[_showing(shelf, findings) for shelf, findings in there[:_NODES_SHOWN]],
+        nodes_total=len(there),
+        absent_on=[shelf.marker.instance_id for shelf, findings in showing if not findings][:_NODES_SHOWN],
+        evidence=there[0][1][0].evidence,
     )
 
 
@@ -142,10 +196,9 @@ def _showing(shelf: Shelf, findings: Sequence[Finding]) -> NodeShowing:
     return NodeShowing(
         instance_id=shelf.marker.instance_id,
         index_id=shelf.index.index_id,
-        finding_ids=[finding.finding_id for finding in findings],
+        finding_ids=[finding.finding_id for finding in findings[:_IDS_SHOWN]],
         count=sum(finding.count for finding in findings),
         severity=findings[0].severity,
-        evidence=EvidenceRecord.of(findings[0].evidence),
     )
 
 
@@ -155,7 +208,7 @@ def _compared(shelf: Shelf) -> ComparedNode:
         index_id=shelf.index.index_id,
         indexed_at=shelf.marker.indexed_at,
         summary=SeverityCounts.model_validate(shelf.index.summary),
-        coverage_report=CoverageReport.of(shelf.index.coverage),
+        coverage_pct=shelf.index.coverage.coverage_pct,
     )
 
 
@@ -204,6 +257,7 @@ def _together(shelves: Sequence[Shelf]) -> Coverage:
         coverage_pct=share,
         bytes_scanned=sum(part.bytes_scanned for _, part in parts),
         total_bytes=sum(part.total_bytes for _, part in parts),
-        skipped_files=tuple(skip for _, part in parts for skip in part.skipped_files)[:SKIPPED_LISTED],
+        # Whose file it was, the name would not say.
+        skipped_files=(),
         skipped_total=sum(part.skipped_total for _, part in parts),
     )

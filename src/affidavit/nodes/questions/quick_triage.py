@@ -1,63 +1,107 @@
 """`quick_triage`: is the bundle whole, what is worst, what may have caused it, and what to ask next."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from affidavit.evidence.confidence import Confidence
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.folding import by_rule
-from affidavit.nodes.answers.correlate import ChainRecord
-from affidavit.nodes.answers.errors import SeverityCounts
-from affidavit.nodes.answers.finding import EvidenceRecord
-from affidavit.nodes.answers.triage import (
+from affidavit.nodes.correlation.correlate import Correlation, correlate
+from affidavit.nodes.library.library import IndexMarker, Library, Shelf
+from affidavit.nodes.questions.diagnostics import known_areas
+from affidavit.nodes.questions.summarize import recommendations
+from affidavit.nodes.questions.validate import validate
+from affidavit.nodes.wire.correlate import ChainRecord
+from affidavit.nodes.wire.errors import SeverityCounts
+from affidavit.nodes.wire.response_format import gaps_in_form
+from affidavit.nodes.wire.summarize import Recommendation
+from affidavit.nodes.wire.triage import (
     BundleState,
     FurtherPlace,
+    NextStep,
     QuickTriageAnswer,
     QuickTriageRequest,
     TriagedFinding,
 )
-from affidavit.nodes.answers.validate import ValidateAnswer, ValidateRequest
-from affidavit.nodes.answers.wire import ConfidenceRecord, CoverageReport, cut
-from affidavit.nodes.correlate import correlate
-from affidavit.nodes.library import Library, Shelf
-from affidavit.nodes.questions.validate import validate
+from affidavit.nodes.wire.validate import ValidateAnswer, ValidateRequest
+from affidavit.nodes.wire.verdict import VerdictRecord
+from affidavit.wire.budget import fit
+from affidavit.wire.records import NextCall, TruncationInfo, cut
 
 TOP_FINDINGS = 10
-TOP_CHAINS = 5
-FURTHER_PLACES = 5
-GAPS = 20
+_CHAINS = 3
+_STEPS = 3
+_FURTHER_PLACES = 3
+_GAPS = 3
+# Lines shown before and behind the worst one by the read that is proposed.
+_LINES_AROUND = 10
 
 
 def quick_triage(library: Library, request: QuickTriageRequest) -> QuickTriageAnswer:
     shelf = library.open(request.instance_id, request.index_id)
     checked = validate(library, ValidateRequest(instance_id=request.instance_id, index_id=shelf.index.index_id))
-    found = correlate(shelf.index)
-    findings, chains = shelf.index.findings, found.potential_root_cause_chains
-    top = [_triaged(folded) for folded in by_rule(findings)[:TOP_FINDINGS]]
-    gaps = _gaps(found.confidence, checked)
-    info = (
-        cut(len(findings), sum(1 + len(each.also_in) for each in top), "call errors for all findings")
-        or cut(len(chains), TOP_CHAINS, "call correlate for all chains")
-        or cut(len(gaps), GAPS, "call errors for all gaps")
+    # Without the names of skipped files, which errors has: they would fill half of this answer.
+    index = replace(shelf.index, coverage=replace(shelf.index.coverage, skipped_files=()))
+    folded = by_rule(shelf.index.findings)
+    answering = _Answering(
+        shelf=shelf,
+        checked=checked,
+        found=correlate(index),
+        folded=folded,
+        steps=recommendations([finding for finding, *_ in folded[:TOP_FINDINGS]], library.knowledge),
     )
-    return QuickTriageAnswer(
-        instance_id=request.instance_id,
-        index_id=shelf.index.index_id,
-        bundle=_state(checked),
-        summary=SeverityCounts.model_validate(shelf.index.summary),
-        top_findings=top,
-        potential_root_cause_chains=[ChainRecord.model_validate(chain) for chain in chains[:TOP_CHAINS]],
-        next_steps=_next_steps(shelf, checked, [each.finding_id for each in top]),
-        confidence=ConfidenceRecord.of(replace(found.confidence, gaps=_bounded(gaps))),
-        caveat=found.caveat,
-        coverage_report=CoverageReport.of(shelf.index.coverage),
-        truncated=info is not None,
-        truncation_info=info,
-    )
+    most = min(TOP_FINDINGS, len(folded))
+    return fit(answering.with_findings, most, request.max_bytes, least=min(1, most))
 
 
-def _state(checked: ValidateAnswer) -> BundleState:
+@dataclass(frozen=True, kw_only=True)
+class _Answering:
+    shelf: Shelf
+    checked: ValidateAnswer
+    found: Correlation
+    folded: Sequence[Sequence[Finding]]
+    steps: Sequence[Recommendation]
+
+    def with_findings(self, most: int) -> QuickTriageAnswer:
+        marker, index, found = self.shelf.marker, self.shelf.index, self.found
+        top = [_triaged(folded) for folded in self.folded[:most]]
+        gaps = _gaps(found.confidence, self.checked)
+        info = self._cut(top)
+        return QuickTriageAnswer(
+            instance_id=marker.instance_id,
+            index_id=index.index_id,
+            verdict=VerdictRecord.of(index.verdict),
+            bundle=_state(self.checked, marker),
+            summary=SeverityCounts.model_validate(index.summary),
+            top_findings=top,
+            potential_root_cause_chains=[
+                ChainRecord.model_validate(chain) for chain in found.potential_root_cause_chains[:_CHAINS]
+            ],
+            recommendations=list(self.steps[:_STEPS]),
+            next_steps=list(_next_steps(self.shelf, self.checked, [each.finding_id for each in top])),
+            confidence=replace(found.confidence, gaps=tuple(gaps_in_form(gaps, most=_GAPS))),
+            caveat=found.caveat,
+            coverage_report=found.coverage_report,
+            truncated=info is not None,
+            truncation_info=info,
+        )
+
+    def _cut(self, top: Sequence[TriagedFinding]) -> TruncationInfo | None:
+        where = {"instanceId": self.shelf.marker.instance_id, "index_id": self.shelf.index.index_id}
+        errors, timeline = NextCall(tool="errors", arguments=where), NextCall(tool="correlate", arguments=where)
+        listed = sum(1 + len(each.also_in) for each in top)
+        chains = self.found.potential_root_cause_chains
+        return (
+            cut(len(self.shelf.index.findings), listed, "call errors for all findings", errors)
+            or cut(len(chains), _CHAINS, "call correlate for all chains", timeline)
+            or cut(len(self.steps), _STEPS, "call summarize for the first steps of more findings", errors)
+            or cut(len(_gaps(self.found.confidence, self.checked)), _GAPS, "call errors for all gaps", errors)
+        )
+
+
+def _state(checked: ValidateAnswer, marker: IndexMarker) -> BundleState:
     return BundleState(
+        origin=marker.origin,
         complete=checked.complete,
         verified_files=checked.verified_files,
         total_expected=checked.total_expected,
@@ -75,10 +119,10 @@ def _triaged(folded: Sequence[Finding]) -> TriagedFinding:
         description=finding.description,
         component=finding.component,
         count=finding.count,
-        evidence=EvidenceRecord.of(finding.evidence),
+        evidence=finding.evidence,
         also_in=[
             FurtherPlace(finding_id=other.finding_id, source_file=other.evidence.source_file, count=other.count)
-            for other in others[:FURTHER_PLACES]
+            for other in others[:_FURTHER_PLACES]
         ],
         also_in_total=len(others),
     )
@@ -89,19 +133,26 @@ def _gaps(confidence: Confidence, checked: ValidateAnswer) -> tuple[str, ...]:
     return (*damage, *confidence.gaps)
 
 
-def _bounded(gaps: tuple[str, ...]) -> tuple[str, ...]:
-    more = (f"and {len(gaps) - GAPS} more gaps: call errors for all of them",) if len(gaps) > GAPS else ()
-    return (*gaps[:GAPS], *more)
-
-
-def _next_steps(shelf: Shelf, checked: ValidateAnswer, top: Sequence[str]) -> list[str]:
-    steps = [] if checked.complete else ["validate: see which files are missing or changed"]
-    if shelf.index.findings:
-        worst = shelf.index.findings[0]
-        steps.append(f"read {worst.evidence.full_key}: the lines around {worst.finding_id}")
-        steps.append("correlate: the whole timeline and its clusters")
-        steps.append(f"summarize with finding_ids {list(top[:3])} and index_id {shelf.index.index_id}")
+def _next_steps(shelf: Shelf, checked: ValidateAnswer, top: Sequence[str]) -> Iterator[NextStep]:
+    where = {"instanceId": shelf.marker.instance_id, "index_id": shelf.index.index_id}
+    if not checked.complete:
+        yield NextStep(tool="validate", arguments=where, why="which files are missing or changed")
+    if top:
+        worst = shelf.findings[top[0]]
+        yield NextStep(tool="read", arguments=_around(worst), why=f"the lines around {top[0]}")
+        yield NextStep(tool="correlate", arguments=where, why="what happened together, in order")
+        yield NextStep(
+            tool="summarize", arguments={**where, "finding_ids": list(top[:3])}, why="a report, re-read from the bytes"
+        )
     else:
-        steps.append("search for what the alarm was about: no rule found anything, which is no proof of health")
-    steps.append("network_diagnostics or storage_diagnostics: the state when the bundle was made")
-    return steps
+        looked_for = {**where, "query": "(?i)error|fail"}
+        yield NextStep(tool="search", arguments=looked_for, why="no rule found anything, which is no proof of health")
+    for area, checks in known_areas().items():
+        if not top or any(each.concerns(finding) for each in checks for finding in shelf.index.findings):
+            yield NextStep(tool=f"{area}_diagnostics", arguments=where, why=f"the state of {area} in the bundle")
+
+
+def _around(finding: Finding) -> dict[str, object]:
+    lines = finding.evidence.line_range
+    first = max(1, lines.start - _LINES_AROUND) if lines is not None else 1
+    return {"logKey": finding.evidence.full_key, "startLine": first, "lineCount": 2 * _LINES_AROUND}

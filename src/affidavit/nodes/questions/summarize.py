@@ -1,18 +1,20 @@
 """`summarize`: a report of findings that were retrieved before, each re-read from the stored bytes."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from affidavit.errors import InputRefused, NotFound
 from affidavit.evidence.confidence import confidence
 from affidavit.evidence.finding import Finding
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.answers.finding import EvidenceRecord
-from affidavit.nodes.answers.summarize import Recommendation, SummarizeAnswer, SummarizedFinding, SummarizeRequest
-from affidavit.nodes.answers.wire import ConfidenceRecord, CoverageReport
-from affidavit.nodes.baselines import annotated, baselines, uncounted
-from affidavit.nodes.cited import Citable, citable, coverage_of, recheck
-from affidavit.nodes.library import Library
-from affidavit.nodes.surroundings import surroundings
+from affidavit.nodes.library.baselines import annotated, baselines, uncounted
+from affidavit.nodes.library.citations import Citable, citable, coverage_of, recheck
+from affidavit.nodes.library.library import Library
+from affidavit.nodes.wire.response_format import trust_in_form
+from affidavit.nodes.wire.summarize import Recommendation, SummarizeAnswer, SummarizedFinding, SummarizeRequest
+from affidavit.nodes.wire.verdict import VerdictRecord
+from affidavit.wire.budget import fit
+from affidavit.wire.records import TruncationInfo, again, cut
 
 CAVEAT = (
     "Made only of the findings that were asked for, each re-read from the stored bundle just now. That a line is there "
@@ -24,7 +26,7 @@ def summarize(library: Library, request: SummarizeRequest) -> SummarizeAnswer:
     ids = list(dict.fromkeys(request.finding_ids))
     if not ids:
         raise InputRefused(
-            "no finding_ids were given, and a summary is made of nothing else",
+            "finding_ids is required: a summary is made of findings that were retrieved before",
             hint="call errors or search first, then pass the ids of what matters",
         )
     known = _citable(library, request, ids)
@@ -33,10 +35,15 @@ def summarize(library: Library, request: SummarizeRequest) -> SummarizeAnswer:
     usual = baselines(library.state, request.cluster_context) if request.cluster_context is not None else {}
     findings = annotated(findings, usual)
     ordered = sorted(findings, key=lambda finding: (finding.severity.rank, finding.finding_id))
-    answer = _answer(request, known, ordered, library.knowledge)
     unsaid = " ".join(uncounted(request.cluster_context, usual))
-    answer = answer.model_copy(update={"caveat": f"{CAVEAT} As to baselines: {unsaid}."}) if unsaid else answer
-    return answer.standing_in(surroundings((finding.evidence for finding in ordered), known.shelf.lines))
+    answering = _Answering(
+        request=request,
+        known=known,
+        findings=ordered,
+        knowledge=library.knowledge,
+        caveat=f"{CAVEAT} As to baselines: {unsaid}." if unsaid else CAVEAT,
+    )
+    return fit(answering.with_findings, len(ordered), request.max_bytes, least=1)
 
 
 def _citable(library: Library, request: SummarizeRequest, ids: Sequence[str]) -> Citable:
@@ -73,33 +80,49 @@ def _refuse_stale(known: Citable, findings: Sequence[Finding]) -> None:
         )
 
 
-def _answer(
-    request: SummarizeRequest, known: Citable, findings: Sequence[Finding], knowledge: Knowledge
-) -> SummarizeAnswer:
-    index = known.shelf.index
-    return SummarizeAnswer(
-        index_id=index.index_id,
-        finding_ids_requested=request.finding_ids,
-        finding_ids_resolved=[finding.finding_id for finding in findings],
-        findings=[_summarized(finding) for finding in findings],
-        affected_components=sorted({finding.component for finding in findings}),
-        recommendations=recommendations(findings, knowledge) if request.include_recommendations else [],
-        # How far the summary can be trusted rests on what the whole index saw, not on the few lines re-read now.
-        confidence=ConfidenceRecord.of(confidence(index.coverage, findings, index.gaps)),
-        caveat=CAVEAT,
-        coverage_report=CoverageReport.of(coverage_of([finding.evidence for finding in findings])),
-    )
+@dataclass(frozen=True, kw_only=True)
+class _Answering:
+    request: SummarizeRequest
+    known: Citable
+    findings: Sequence[Finding]
+    knowledge: Knowledge
+    caveat: str
+
+    def with_findings(self, most: int) -> SummarizeAnswer:
+        index, shown = self.known.shelf.index, self.findings[:most]
+        info = self._cut(most)
+        return SummarizeAnswer(
+            instance_id=self.request.instance_id,
+            index_id=index.index_id,
+            verdict=VerdictRecord.of(index.verdict),
+            finding_ids_requested=self.request.finding_ids,
+            finding_ids_resolved=len(self.findings),
+            findings=[_summarized(finding) for finding in shown],
+            affected_components=sorted({finding.component for finding in self.findings}),
+            recommendations=recommendations(shown, self.knowledge) if self.request.include_recommendations else [],
+            # What the whole index saw decides how far the summary can be trusted, not the few lines re-read now.
+            confidence=trust_in_form(confidence(index.coverage, self.findings, index.gaps)),
+            caveat=self.caveat,
+            coverage_report=coverage_of([finding.evidence for finding in self.findings]),
+            truncated=info is not None,
+            truncation_info=info,
+        )
+
+    def _cut(self, most: int) -> TruncationInfo | None:
+        rest = [finding.finding_id for finding in self.findings[most:]]
+        following = again("summarize", self.request, finding_ids=rest, index_id=self.known.shelf.index.index_id)
+        return cut(len(self.findings), most, "summarize the remaining finding_ids, or raise max_bytes", following)
 
 
 def _summarized(finding: Finding) -> SummarizedFinding:
     notes = (finding.severity_note, finding.detail, finding.baseline_note)
     return SummarizedFinding(
-        id=finding.finding_id,
+        finding_id=finding.finding_id,
         severity=finding.severity,
         pattern=finding.pattern,
         count=finding.count,
         description=finding.description,
-        evidence=EvidenceRecord.of(finding.evidence),
+        evidence=finding.evidence,
         is_baseline=bool(finding.is_baseline),
         note=" ".join(note for note in notes if note),
     )

@@ -1,17 +1,21 @@
 """`validate`: compute the checksums of a bundle's files again and compare them with the manifest."""
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 from affidavit.bundle.manifest import Manifest
 from affidavit.errors import EvidenceUnavailable, NotFound
 from affidavit.evidence.coverage import SkippedFile, SkipReason, cover
-from affidavit.nodes.answers.validate import CorruptedFile, ValidateAnswer, ValidateRequest
-from affidavit.nodes.answers.wire import CoverageReport, cut
-from affidavit.nodes.checksums import Compared, Standing, compare_files
-from affidavit.nodes.library import IndexMarker, Library
-from affidavit.ports import Key
+from affidavit.nodes.library.checksums import Compared, Standing, compare_files
+from affidavit.nodes.library.library import IndexMarker, Library
+from affidavit.nodes.wire.response_format import gaps_in_form
+from affidavit.nodes.wire.validate import CheckedCoverage, CorruptedFile, ValidateAnswer, ValidateRequest
+from affidavit.ports.table import Key
+from affidavit.wire.budget import fit, more_bytes
+from affidavit.wire.records import TruncationInfo, again, cut
 
-LISTED = 500
+# Missing files named in coverage_report, where they are named beside the files that were skipped.
+_MISSING = 20
 
 
 def validate(library: Library, request: ValidateRequest) -> ValidateAnswer:
@@ -22,7 +26,10 @@ def validate(library: Library, request: ValidateRequest) -> ValidateAnswer:
         return _unverified(marker, str(error))
     if manifest is None:
         return _unverified(marker, f"there is no {marker.manifest_key}: nothing tells which files there should be")
-    return _verified(marker, manifest, compare_files(manifest.expected_files, library.objects))
+    compared = compare_files(manifest.expected_files, library.objects)
+    answering = _Answering(request=request, marker=marker, manifest=manifest, compared=compared)
+    most = len(answering.missing) + len(answering.corrupted)
+    return fit(answering.with_files, most, request.max_bytes)
 
 
 def _instance(library: Library, request: ValidateRequest) -> str:
@@ -51,40 +58,57 @@ def _unverified(marker: IndexMarker, gap: str) -> ValidateAnswer:
         corrupted_total=0,
         total_size_bytes=0,
         gaps=[gap],
-        coverage_report=CoverageReport.of(cover(scanned_sizes=(), skipped=())),
+        coverage_report=_coverage(()),
     )
 
 
-def _verified(marker: IndexMarker, manifest: Manifest, compared: Sequence[Compared]) -> ValidateAnswer:
-    missing = [_missing(each) for each in compared if each.standing is Standing.MISSING]
-    corrupted = [_corrupted(each) for each in compared if each.standing is Standing.CORRUPTED]
-    verified = [each for each in compared if each.standing is Standing.VERIFIED]
-    gaps = [*manifest.problems, *(_gap(each) for each in compared if each.standing is Standing.UNCHECKED)]
-    info = cut(
-        len(missing) + len(corrupted),
-        len(missing[:LISTED]) + len(corrupted[:LISTED]),
-        "call list_bundle_files for the state of every file; collecting the node again is what helps",
-    )
-    return ValidateAnswer(
-        instance_id=marker.instance_id,
-        index_id=marker.index_id,
-        manifest_version=manifest.version,
-        complete=len(verified) == len(manifest.expected_files) > 0 and not gaps,
-        verified_files=len(verified),
-        total_expected=len(manifest.expected_files),
-        missing_files=missing[:LISTED],
-        corrupted_files=corrupted[:LISTED],
-        missing_total=len(missing),
-        corrupted_total=len(corrupted),
-        total_size_bytes=manifest.total_size_bytes,
-        gaps=gaps,
-        coverage_report=_coverage(compared),
-        truncated=info is not None,
-        truncation_info=info,
-    )
+@dataclass(frozen=True, kw_only=True)
+class _Answering:
+    request: ValidateRequest
+    marker: IndexMarker
+    manifest: Manifest
+    compared: Sequence[Compared]
+
+    @property
+    def missing(self) -> list[str]:
+        return _missing(self.compared)
+
+    @property
+    def corrupted(self) -> list[CorruptedFile]:
+        return [_corrupted(each) for each in self.compared if each.standing is Standing.CORRUPTED]
+
+    def with_files(self, most: int) -> ValidateAnswer:
+        """What changed comes before what is missing."""
+        manifest, expected = self.manifest, self.manifest.expected_files
+        verified = sum(each.standing is Standing.VERIFIED for each in self.compared)
+        unchecked = [_gap(each) for each in self.compared if each.standing is Standing.UNCHECKED]
+        gaps = [*manifest.problems, *unchecked]
+        missing, corrupted = self.missing, self.corrupted
+        info = self._cut(len(missing) + len(corrupted), most)
+        return ValidateAnswer(
+            instance_id=self.marker.instance_id,
+            index_id=self.marker.index_id,
+            manifest_version=manifest.version,
+            complete=verified == len(expected) > 0 and not gaps,
+            verified_files=verified,
+            total_expected=len(expected),
+            missing_files=missing[: max(0, most - len(corrupted))],
+            corrupted_files=corrupted[:most],
+            missing_total=len(missing),
+            corrupted_total=len(corrupted),
+            total_size_bytes=manifest.total_size_bytes,
+            gaps=gaps_in_form(gaps),
+            coverage_report=_coverage(self.compared),
+            truncated=info is not None,
+            truncation_info=info,
+        )
+
+    def _cut(self, total: int, returned: int) -> TruncationInfo | None:
+        longer = again("validate", self.request, max_bytes=more_bytes(self.request.max_bytes))
+        return cut(total, returned, "raise max_bytes; collecting the node again is what helps", longer)
 
 
-def _coverage(compared: Sequence[Compared]) -> CoverageReport:
+def _coverage(compared: Sequence[Compared]) -> CheckedCoverage:
     """A file that is there and differs was read; one that is missing was not."""
     read = [each.actual_size for each in compared if each.standing in (Standing.VERIFIED, Standing.CORRUPTED)]
     skipped = [
@@ -92,11 +116,12 @@ def _coverage(compared: Sequence[Compared]) -> CoverageReport:
         for each in compared
         if each.standing in (Standing.MISSING, Standing.UNCHECKED)
     ]
-    return CoverageReport.of(cover(scanned_sizes=read, skipped=skipped))
+    covered = asdict(cover(scanned_sizes=read, skipped=skipped))
+    return CheckedCoverage.model_validate({**covered, "missing_files": _missing(compared)[:_MISSING]})
 
 
-def _missing(each: Compared) -> str:
-    return each.file.relative_path
+def _missing(compared: Sequence[Compared]) -> list[str]:
+    return [each.file.relative_path for each in compared if each.standing is Standing.MISSING]
 
 
 def _corrupted(each: Compared) -> CorruptedFile:

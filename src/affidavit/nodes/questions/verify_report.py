@@ -1,24 +1,26 @@
 """`verify_report`: per claim, whether its quote really stands in the evidence it cites."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
+from affidavit.errors import AffidavitError
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import EXCERPT_CHARACTERS, ByteRange, Evidence, LineRange, Occurrence
-from affidavit.nodes.answers.verify_report import (
-    Claim,
+from affidavit.nodes.library.citations import Citable, citable, coverage_of, recheck
+from affidavit.nodes.library.hidden_text import CONTEXT
+from affidavit.nodes.library.library import Library
+from affidavit.nodes.wire.verify_report import (
     ClaimVerdict,
     JudgedClaim,
+    ReportClaim,
     VerifyReportAnswer,
     VerifyReportRequest,
 )
-from affidavit.nodes.answers.wire import CoverageReport
-from affidavit.nodes.cited import Citable, citable, coverage_of, recheck
-from affidavit.nodes.library import Library
-from affidavit.nodes.surroundings import surroundings
-from affidavit.redaction.quotes import stands_in
-from affidavit.redaction.redact import ALONE
+from affidavit.redaction.redact import Around, Redactor
+from affidavit.wire.budget import fit
+from affidavit.wire.records import cut
 
 # Shorter quotes stand in almost any line and prove nothing.
 SHORTEST_QUOTE = 4
@@ -29,14 +31,23 @@ def verify_report(library: Library, request: VerifyReportRequest) -> VerifyRepor
     cited = [known[_search_of(claim, request)] for claim in request.claims]
     judged = [_judged(claim, known, library) for claim, known in zip(request.claims, cited, strict=True)]
     held = sum(each.verdict is ClaimVerdict.HOLDS for each in judged)
-    return VerifyReportAnswer(
-        index_id=cited[0].shelf.index.index_id,
-        all_hold=held == len(judged),
-        claims=judged,
-        held=held,
-        refuted=len(judged) - held,
-        coverage_report=CoverageReport.of(_coverage(cited, judged)),
-    )
+    coverage = _coverage(cited, judged)
+
+    def with_claims(most: int) -> VerifyReportAnswer:
+        info = cut(len(judged), most, f"check the claims from number {most + 1} on in another call, or raise max_bytes")
+        return VerifyReportAnswer(
+            instance_id=request.instance_id,
+            index_id=cited[0].shelf.index.index_id,
+            all_hold=held == len(judged),
+            claims=judged[:most],
+            held=held,
+            refuted=len(judged) - held,
+            coverage_report=coverage,
+            truncated=info is not None,
+            truncation_info=info,
+        )
+
+    return fit(with_claims, len(judged), request.max_bytes, least=1)
 
 
 def _citable(library: Library, request: VerifyReportRequest) -> dict[str | None, Citable]:
@@ -51,11 +62,11 @@ def _citable(library: Library, request: VerifyReportRequest) -> dict[str | None,
     return known
 
 
-def _search_of(claim: Claim, request: VerifyReportRequest) -> str | None:
+def _search_of(claim: ReportClaim, request: VerifyReportRequest) -> str | None:
     return claim.search_id or request.search_id
 
 
-def _judged(claim: Claim, known: Citable, library: Library) -> JudgedClaim:
+def _judged(claim: ReportClaim, known: Citable, library: Library) -> JudgedClaim:
     if claim.finding_id not in known.findings:
         index_id = known.shelf.index.index_id
         return _refuted(claim, ClaimVerdict.UNKNOWN_ID, f"index {index_id} has no such finding; it has {known.known}")
@@ -66,18 +77,59 @@ def _judged(claim: Claim, known: Citable, library: Library) -> JudgedClaim:
     if len(claim.quote.strip()) < min(SHORTEST_QUOTE, len(evidence.excerpt.strip())):
         return _refuted(claim, ClaimVerdict.QUOTE_NOT_FOUND, "the quote is too short to show anything; quote the line")
     for line in _lines(claim.finding_id, known):
-        if stands_in(claim.quote, _text(line, known) or "", library.redactor):
-            return _held(claim, line)
-    first = _harmless(evidence, known, library)
-    reason = f"the quote is not in the lines of {claim.finding_id}; the first reads: {first}"
+        text = _Line.of(line, known, library)
+        if text is not None and text.shows(claim.quote, library.redactor):
+            return _held(claim, line, has_hidden=text.has_hidden)
+    first = _Line.of(evidence, known, library)
+    reads = first.visible[:EXCERPT_CHARACTERS] if first is not None else "nothing"
+    reason = f"the quote is not in the lines of {claim.finding_id}; the first reads: {reads}"
     return _refuted(claim, ClaimVerdict.QUOTE_NOT_FOUND, reason)
 
 
-def _harmless(evidence: Evidence, known: Citable, library: Library) -> str:
-    """Redacted here: once it is part of a sentence, nobody sees where it stood and that its end is cut."""
-    stood = surroundings([evidence], known.shelf.lines).get(evidence.excerpt, ALONE)
-    around = replace(stood, is_cut=len(evidence.excerpt) >= EXCERPT_CHARACTERS)
-    return library.redactor.secrets(evidence.excerpt, around).text
+@dataclass(frozen=True, kw_only=True)
+class _Line:
+    """A whole line as it is stored, and as it leaves. Quotes are looked for in what leaves: no guess is confirmed."""
+
+    before: str
+    """What stands before it, which may be the beginning of a private key."""
+    stored: str
+    visible: str
+
+    @classmethod
+    def of(cls, line: Evidence, known: Citable, library: Library) -> "_Line | None":
+        """None when it cannot be read, or its digest says that it changed."""
+        span = line.byte_offset
+        if span is None:
+            return None
+        raw = known.shelf.lines.read(line, ByteRange(start=span.start, end=span.end))
+        if line.sha256 is not None and hashlib.sha256(raw).hexdigest() != line.sha256:
+            return None
+        hidden = library.hidden.near(known.shelf.lines.location(line.full_key), span.start, span.end)
+        before = known.shelf.lines.read(line, ByteRange(start=max(0, span.start - CONTEXT), end=span.start))
+        return cls(
+            before=before.decode("utf-8", "replace"),
+            stored=raw.decode("utf-8", "replace"),
+            visible=hidden.redacted(raw, span.start).decode("utf-8", "replace"),
+        )
+
+    @property
+    def has_hidden(self) -> bool:
+        return self.stored != self.visible
+
+    def shows(self, quote: str, redactor: Redactor) -> bool:
+        return any(quote in form for form in self._forms(redactor))
+
+    def _forms(self, redactor: Redactor) -> Iterator[str]:
+        """The whole line, its excerpt, whose end leaves in another way, and both without personal data."""
+        if redactor.inquiry is None:
+            yield self.visible
+        stricter = () if redactor.hides_personal else (Redactor(hides_personal=True),)
+        for each in (redactor, *stricter):
+            # Nobody can say how a text left when the service does not answer. The quote then proves nothing.
+            with suppress(AffidavitError):
+                yield each.redact(self.stored, Around(before=self.before)).text
+                excerpt = self.stored[:EXCERPT_CHARACTERS]
+                yield each.redact(excerpt, Around(before=self.before, is_cut=len(excerpt) == EXCERPT_CHARACTERS)).text
 
 
 def _lines(finding_id: str, known: Citable) -> list[Evidence]:
@@ -104,28 +156,18 @@ def _other(evidence: Evidence, occurrence: Occurrence) -> Evidence | None:
     )
 
 
-def _text(line: Evidence, known: Citable) -> str | None:
-    """The whole line as it is stored; None when its digest says that it changed."""
-    if line.byte_offset is None:
-        return None
-    raw = known.shelf.lines.read(line, ByteRange(start=line.byte_offset.start, end=line.byte_offset.end))
-    if line.sha256 is not None and hashlib.sha256(raw).hexdigest() != line.sha256:
-        return None
-    return raw.decode("utf-8", "replace")
-
-
-def _held(claim: Claim, line: Evidence) -> JudgedClaim:
+def _held(claim: ReportClaim, line: Evidence, *, has_hidden: bool) -> JudgedClaim:
     return JudgedClaim(
         finding_id=claim.finding_id,
         verdict=ClaimVerdict.HOLDS,
         reason="",
         file=line.source_file,
         line=line.line_range.start if line.line_range is not None else None,
-        sha256=line.sha256,
+        sha256=None if has_hidden else line.sha256,
     )
 
 
-def _refuted(claim: Claim, verdict: ClaimVerdict, reason: str) -> JudgedClaim:
+def _refuted(claim: ReportClaim, verdict: ClaimVerdict, reason: str) -> JudgedClaim:
     return JudgedClaim(finding_id=claim.finding_id, verdict=verdict, reason=reason, file=None, line=None, sha256=None)
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from affidavit.bundle.lines import STRIDE, LineIndex
 from affidavit.evidence.finding import ByteRange, Evidence, LineRange, excerpt_of
-from affidavit.index.clock import BundleClock, time_of
 from affidavit.index.record import ClockNote
-from affidavit.index.timestamps import PREFIX, stamp_of
-from affidavit.nodes.scanning import Span
-from affidavit.nodes.stored_lines import LineIndexes
+from affidavit.index.times.clock import BundleClock, time_of
+from affidavit.index.times.timestamps import PREFIX, stamp_of
+from affidavit.nodes.library.stored_lines import LineIndexes
+from affidavit.nodes.search.located_lines import LineSpan
 
 # Nearer than this, line ends are counted from the line before rather than looked up.
 _NEAR = 32 << 10
@@ -33,7 +33,7 @@ def clock_of(note: ClockNote) -> BundleClock:
 
 
 def evidence_of(
-    path: str, key: str, location: Path, spans: Sequence[Span], clock: BundleClock, indexes: LineIndexes
+    path: str, key: str, location: Path, spans: Sequence[LineSpan], clock: BundleClock, indexes: LineIndexes
 ) -> list[Evidence]:
     """`spans` ascend. Lines are read once."""
     file = os.open(location, os.O_RDONLY)
@@ -62,7 +62,7 @@ def evidence_of(
     ]
 
 
-def _numbers(file: int, spans: Sequence[Span], index: LineIndex | None) -> list[int]:
+def _numbers(file: int, spans: Sequence[LineSpan], index: LineIndex | None) -> list[int]:
     numbers: list[int] = []
     at, line = 0, 1
     for start, _ in spans:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from affidavit.errors import InputRefused
-from affidavit.redaction.syntax import Anchor, Atom, Sequence, Tree, parse
+from affidavit.matching.regex_tree import Anchor, Atom, Sequence, Tree, parse
 
 # Shorter ones stand in too many lines.
 _SHORTEST = 5

@@ -7,17 +7,28 @@ import mmap
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from affidavit.nodes.queries import Query
+from affidavit.nodes.search.engine import QueryScratches, Stopped, hyperscanned
+from affidavit.nodes.search.located_lines import (
+    RETURN,
+    LineSpan,
+    LocatedLines,
+    confirmed,
+    every_line,
+    judged,
+    line_by_line,
+    lines_of,
+    lines_of_certain,
+    lines_of_many,
+)
+from affidavit.nodes.search.queries import Query
+from affidavit.waiting import who_waits
 
 RANGE = 8 << 20
 # A line longer than this cannot be handed to the engine in one piece.
@@ -28,20 +39,14 @@ _MANY = 4000
 _FLOOD = 24
 # More needles than one in so many bytes, and asking RE2 about each of their lines costs more than the engine does.
 _NEEDLES = 4096
-# Vectorscan 5.4.12 misses some matches that reach the last byte of its input (`b+$`, `(a|bk)b*[ab]`): it is shown a
-# little more than is asked of it.
-_BEYOND = 64
 # RE2 is given so much at a time, so that the clock can be looked at in between.
 _PIECE = 256 << 10
 # Small enough to stay in a core's cache.
 _LOOK = 256 << 10
 # No query hangs, but one of many wide repetitions may crawl. What is left then is said to be unsearched.
 SECONDS = 30.0
-_FEED, _RETURN = 10, 13
 
 _TIME_IS_UP = f"not searched to its end: the query took longer than {SECONDS:.0f} s in all"
-
-Span = tuple[int, int]
 
 
 @dataclass(kw_only=True)
@@ -49,7 +54,7 @@ class FileMatches:
     """`spans` are the first matching lines, without their line ends. `failure` says why it was not searched."""
 
     count: int = 0
-    spans: list[Span] = field(default_factory=list[Span])
+    spans: list[LineSpan] = field(default_factory=list[LineSpan])
     failure: str = ""
 
 
@@ -58,15 +63,6 @@ class _Range:
     file: int
     start: int
     end: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Located:
-    count: int
-    spans: list[Span]
-
-    def and_then(self, other: "_Located", most: int) -> "_Located":
-        return _Located(count=self.count + other.count, spans=[*self.spans, *other.spans][:most])
 
 
 def scan_files(query: Query, locations: Sequence[Path], most: int, *, threads: int | None = None) -> list[FileMatches]:
@@ -129,8 +125,11 @@ class _Crew:
         self._is_flooded = query.database is None
         self._seeks_needles = query.needles is not None
         self._error: BaseException | None = None
-        self.located: dict[tuple[int, int], _Located] = {}
+        self.located: dict[tuple[int, int], LocatedLines] = {}
         self._deadline = time.monotonic() + SECONDS
+        self._waiting = who_waits().next_stage()
+        self._done = 0
+        self._total = sum(len(buffer) for buffer in opened.buffers if buffer is not None)
         self.failures = [""] * len(opened.buffers)
 
     def run(self, threads: int) -> None:
@@ -145,7 +144,7 @@ class _Crew:
 
     def _work(self) -> None:
         try:
-            scratches = _Scratches(self._query)
+            scratches = QueryScratches(self._query)
             while self._error is None and (task := self._next()) is not None:
                 self._do(task, scratches)
         except BaseException as error:  # noqa: BLE001  # the door of the thread: `run` raises it again
@@ -155,7 +154,9 @@ class _Crew:
         with self._lock:
             return next(self._tasks, None)
 
-    def _do(self, task: _Range, scratches: "_Scratches") -> None:
+    def _do(self, task: _Range, scratches: QueryScratches) -> None:
+        self._done += task.end - task.start
+        self._waiting.tell(self._done, self._total, "bytes searched")
         buffer = self._opened.buffers[task.file]
         if buffer is None:
             return
@@ -169,50 +170,51 @@ class _Crew:
             if located.count:
                 self.located[task.file, task.start] = located
 
-    def _locate(self, task: _Range, buffer: mmap.mmap, start: int, end: int, scratches: "_Scratches") -> _Located:
+    def _locate(self, task: _Range, buffer: mmap.mmap, start: int, end: int, scratches: QueryScratches) -> LocatedLines:
         # At the very end of its input the engine misses matches, so the last line of a file is RE2's.
         last = buffer.rfind(b"\n", start, end - 1) + 1 or start if end == len(buffer) else end
         found = self._by_needles(buffer, start, last, scratches) or self._by_pattern(buffer, start, last, scratches)
         if found is None:
             if self._query.sees_line_ends and _has_returns(buffer, start, end):
-                return _every_line(self._query, buffer, start, end, self._most)
+                return every_line(self._query, buffer, start, end, self._most)
             return self._in_pieces(task, buffer, start, end)
-        return found if last == end else found.and_then(_every_line(self._query, buffer, last, end, 1), self._most)
+        return found if last == end else found.and_then(every_line(self._query, buffer, last, end, 1), self._most)
 
-    def _by_needles(self, buffer: mmap.mmap, start: int, end: int, scratches: "_Scratches") -> _Located | None:
+    def _by_needles(self, buffer: mmap.mmap, start: int, end: int, scratches: QueryScratches) -> LocatedLines | None:
         """None, and never again, when what every match holds stands in too many lines."""
         if not self._seeks_needles:
             return None
         most = (end - start) // _NEEDLES + 100
-        hits = _hyperscanned(self._query.needles, buffer, start, end, scratches.needles, most)
-        if isinstance(hits, _Stopped):
+        hits = hyperscanned(self._query.needles, buffer, start, end, scratches.needles, most)
+        if isinstance(hits, Stopped):
             self._seeks_needles = False
             return None
-        return _lines_of(buffer, start, end, hits, self._most, partial(_judged, self._query))
+        return lines_of(buffer, start, end, hits, self._most, partial(judged, self._query))
 
-    def _by_pattern(self, buffer: mmap.mmap, start: int, end: int, scratches: "_Scratches") -> _Located | None:
+    def _by_pattern(self, buffer: mmap.mmap, start: int, end: int, scratches: QueryScratches) -> LocatedLines | None:
         """None when RE2 has to look at every line."""
         if self._is_flooded:
             return None
         most = (end - start) // _FLOOD + 1000
-        hits = _hyperscanned(self._query.database, buffer, start, end, scratches.pattern, most)
-        if isinstance(hits, _Stopped):
-            self._is_flooded = self._is_flooded or hits is _Stopped.FLOOD
+        hits = hyperscanned(self._query.database, buffer, start, end, scratches.pattern, most)
+        if isinstance(hits, Stopped):
+            self._is_flooded = self._is_flooded or hits is Stopped.FLOOD
             return None
         if len(hits) > _MANY:
-            return _lines_of_many(self._query, buffer, start, end, hits, self._most)
+            return lines_of_many(self._query, buffer, start, end, hits, self._most)
         if not self._query.may_take_returns:
-            return _lines_of_certain(buffer, start, end, hits, self._most)
-        return _lines_of(buffer, start, end, hits, self._most, partial(_confirmed, self._query))
+            return lines_of_certain(buffer, start, end, hits, self._most)
+        return lines_of(buffer, start, end, hits, self._most, partial(confirmed, self._query))
 
-    def _in_pieces(self, task: _Range, buffer: mmap.mmap, start: int, end: int) -> _Located:
-        found = _Located(count=0, spans=[])
+    def _in_pieces(self, task: _Range, buffer: mmap.mmap, start: int, end: int) -> LocatedLines:
+        found = LocatedLines(count=0, spans=[])
         while start < end:
+            self._waiting.check()
             if time.monotonic() > self._deadline:
                 self.failures[task.file] = _TIME_IS_UP
                 break
             stop = min(end, _behind_line_end(buffer, min(start + _PIECE, end) - 1))
-            found = found.and_then(_line_by_line(self._query, buffer, start, stop, self._most), self._most)
+            found = found.and_then(line_by_line(self._query, buffer, start, stop, self._most), self._most)
             start = stop
         return found
 
@@ -221,14 +223,14 @@ def _has_returns(buffer: mmap.mmap, start: int, end: int) -> bool:
     """Whether a line may end in a carriage return. `mmap.find` looks at byte after byte, at a fifth the speed."""
     for at in range(start, end, _LOOK):
         piece = np.frombuffer(buffer, dtype=np.uint8, count=min(_LOOK, end - at), offset=at)
-        found = bool((piece == _RETURN).any())
+        found = bool((piece == RETURN).any())
         del piece  # the map cannot be closed while an array looks at it
         if found:
             return True
     return False
 
 
-def _whole_lines(buffer: mmap.mmap, task: _Range) -> Span:
+def _whole_lines(buffer: mmap.mmap, task: _Range) -> LineSpan:
     """The lines that begin in the range."""
     start = 0 if task.start == 0 else _behind_line_end(buffer, task.start - 1)
     return start, max(start, _behind_line_end(buffer, task.end - 1))
@@ -237,164 +239,3 @@ def _whole_lines(buffer: mmap.mmap, task: _Range) -> Span:
 def _behind_line_end(buffer: mmap.mmap, at: int) -> int:
     feed = buffer.find(b"\n", at)
     return len(buffer) if feed < 0 else feed + 1
-
-
-class _Scratches:
-    """What the engine works with: of one thread, one for each database."""
-
-    def __init__(self, query: Query) -> None:
-        self.pattern, self.needles = _scratch_of(query.database), _scratch_of(query.needles)
-
-
-def _scratch_of(database: Any) -> Any:
-    if database is None:
-        return None
-    import hyperscan
-
-    return hyperscan.Scratch(database)
-
-
-class _Stopped(Enum):
-    FLOOD = auto()
-    """There are too many matches to be worth telling about each."""
-    RETURNS = auto()
-    """Lines end in carriage returns, and the query sees line ends."""
-
-
-def _hyperscanned(
-    database: Any, buffer: mmap.mmap, start: int, end: int, scratch: Any, most: int
-) -> list[int] | _Stopped:
-    """The byte behind one of each matching line, ascending, with repeats."""
-    import hyperscan
-
-    hits: list[int] = []
-    note = hits.append
-
-    # Called for every match: names of this function are found faster than attributes of a context.
-    def collect(what: int, _start: int, stop: int, _flags: int, _context: object) -> bool | int:
-        note(stop)
-        return what or len(hits) > most
-
-    with memoryview(buffer) as whole, whole[start : end + _BEYOND] as view:
-        try:
-            database.scan(view, match_event_handler=collect, scratch=scratch)
-        except hyperscan.ScanTerminated:
-            return _Stopped.FLOOD if len(hits) > most else _Stopped.RETURNS
-    while hits and hits[-1] > end - start:
-        hits.pop()
-    return hits
-
-
-def _lines_of(
-    buffer: mmap.mmap,
-    start: int,
-    end: int,
-    hits: list[int],
-    most: int,
-    judged: Callable[[mmap.mmap, int, int], Span | None],
-) -> _Located:
-    """`judged` says of a line, by where it begins and ends, whether it matches and where its text ends."""
-    spans: list[Span] = []
-    count, line_end = 0, -1
-    for hit in hits:
-        at = start + hit - 1
-        if at <= line_end:
-            continue
-        begin, line_end = _around(buffer, start, end, at)
-        if (span := judged(buffer, begin, line_end)) is not None:
-            count += 1
-            if len(spans) < most:
-                spans.append(span)
-    return _Located(count=count, spans=spans)
-
-
-def _lines_of_certain(buffer: mmap.mmap, start: int, end: int, hits: list[int], most: int) -> _Located:
-    """Every hit is a match, and of the lines behind the first ones only their number is asked."""
-    spans: list[Span] = []
-    count, line_end = 0, -1
-    for hit in hits:
-        at = start + hit - 1
-        if at <= line_end:
-            continue
-        count += 1
-        if count > most:
-            feed = buffer.find(b"\n", at, end)
-            line_end = end if feed < 0 else feed
-            continue
-        begin, line_end = _around(buffer, start, end, at)
-        spans.append((begin, line_end - (buffer[line_end - 1] == _RETURN)))
-    return _Located(count=count, spans=spans)
-
-
-def _around(buffer: mmap.mmap, start: int, end: int, at: int) -> Span:
-    """The line that `at` lies in, without its line feed."""
-    feed = buffer.find(b"\n", at, end)
-    return buffer.rfind(b"\n", start, at) + 1 or start, end if feed < 0 else feed
-
-
-def _judged(query: Query, buffer: mmap.mmap, begin: int, end: int) -> Span | None:
-    """By RE2 alone."""
-    line_end = end - (end > begin and buffer[end - 1] == _RETURN)
-    return (begin, line_end) if query.matches(buffer[begin:line_end]) else None
-
-
-def _confirmed(query: Query, buffer: mmap.mmap, begin: int, end: int) -> Span | None:
-    """A carriage return is part of the line end; the engine has seen it as part of the line."""
-    if end > begin and buffer[end - 1] == _RETURN:
-        return (begin, end - 1) if query.matches(buffer[begin : end - 1]) else None
-    return begin, end
-
-
-def _lines_of_many(query: Query, buffer: mmap.mmap, start: int, end: int, hits: list[int], most: int) -> _Located:
-    bytes_: NDArray[np.uint8] = np.frombuffer(buffer, dtype=np.uint8, count=end - start, offset=start)
-    feeds = np.flatnonzero(bytes_ == _FEED)
-    # A hit may be the line feed itself, which belongs to the line it ends.
-    numbers = np.searchsorted(feeds, np.array(hits, dtype=np.int64) - 1)
-    numbers = numbers[np.concatenate(([True], numbers[1:] != numbers[:-1]))]
-    bounds = np.concatenate(([-1], feeds, [end - start]))
-    begins, ends = bounds[numbers] + 1, bounds[numbers + 1]
-    returns = np.flatnonzero((ends > begins) & (bytes_[np.maximum(ends - 1, 0)] == _RETURN))
-    is_match = np.ones(len(numbers), dtype=np.bool_)
-    for row in returns.tolist():
-        ends[row] -= 1
-        is_match[row] = query.matches(bytes_[begins[row] : ends[row]].tobytes())
-    rows = np.flatnonzero(is_match)
-    listed = rows[:most]
-    spans = list(zip((begins[listed] + start).tolist(), (ends[listed] + start).tolist(), strict=True))
-    # The map cannot be closed while arrays look at it.
-    del bytes_
-    return _Located(count=len(rows), spans=spans)
-
-
-def _line_by_line(query: Query, buffer: mmap.mmap, start: int, end: int, most: int) -> _Located:
-    block = buffer[start:end]
-    spans: list[Span] = []
-    count = at = 0
-    # A match of nothing may stand behind the last byte: on the last line, unless a line feed ends that.
-    last = len(block) - block.endswith(b"\n")
-    while at < len(block) and (hit := query.next_match(block, at)) is not None and hit <= last:
-        begin = block.rfind(b"\n", 0, hit) + 1
-        feed = block.find(b"\n", hit)
-        feed = len(block) if feed < 0 else feed
-        line_end = feed - (feed > begin and block[feed - 1] == _RETURN)
-        if line_end == feed or query.matches(block[begin:line_end]):
-            count += 1
-            if len(spans) < most:
-                spans.append((start + begin, start + line_end))
-        at = feed + 1
-    return _Located(count=count, spans=spans)
-
-
-def _every_line(query: Query, buffer: mmap.mmap, start: int, end: int, most: int) -> _Located:
-    spans: list[Span] = []
-    count, at = 0, start
-    while at < end:
-        feed = buffer.find(b"\n", at, end)
-        feed = end if feed < 0 else feed
-        line_end = feed - (feed > at and buffer[feed - 1] == _RETURN)
-        if query.matches(buffer[at:line_end]):
-            count += 1
-            if len(spans) < most:
-                spans.append((at, line_end))
-        at = feed + 1
-    return _Located(count=count, spans=spans)

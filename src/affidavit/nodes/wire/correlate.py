@@ -5,24 +5,25 @@ from typing import Annotated
 
 from pydantic import Field
 
-from affidavit.evidence.confidence import Level
+from affidavit.evidence.confidence import Confidence, Level
+from affidavit.evidence.coverage import Coverage
+from affidavit.evidence.finding import Evidence, FindingId
 from affidavit.evidence.severity import Severity
-from affidavit.nodes.answers.finding import ConciseFinding, EvidenceRecord, FindingId
-from affidavit.nodes.answers.wire import (
-    Answer,
-    ConfidenceRecord,
-    CoverageReport,
+from affidavit.nodes.wire.finding import ConciseFinding
+from affidavit.nodes.wire.response_format import (
+    EchoedNode,
     Format,
     FoundIndex,
     InstanceId,
+    NodeRequest,
     PinnedIndex,
-    Request,
     ResponseFormat,
-    Wire,
 )
+from affidavit.nodes.wire.verdict import VerdictRecord
+from affidavit.wire.records import ToolAnswer, WireRecord
 
 
-class CorrelateRequest(Request):
+class CorrelateRequest(NodeRequest):
     instance_id: InstanceId
     time_window: Annotated[
         int,
@@ -31,7 +32,7 @@ class CorrelateRequest(Request):
             le=86_400,
             validation_alias="timeWindow",
             serialization_alias="timeWindow",
-            description="Seconds. Events further apart than this belong to different clusters.",
+            description="Seconds; a longer gap starts a new cluster.",
         ),
     ] = 60
     pivot_event: Annotated[
@@ -41,17 +42,17 @@ class CorrelateRequest(Request):
             max_length=200,
             validation_alias="pivotEvent",
             serialization_alias="pivotEvent",
-            description="Only what happened around this finding: a finding id (F-001), or part of a pattern's name.",
+            description="Only around this finding id, or part of a pattern's name.",
         ),
     ] = None
     components: list[Annotated[str, Field(min_length=1, max_length=100)]] | None = Field(
-        default=None, max_length=50, description="Only findings these components report, such as kubelet or kernel."
+        default=None, max_length=50, description="Only what these report."
     )
     response_format: Format = ResponseFormat.DETAILED
     index_id: PinnedIndex = None
 
 
-class TimelineEvent(Wire):
+class TimelineEvent(WireRecord):
     finding_id: FindingId
     timestamp: datetime = Field(description="UTC.")
     source: str = Field(description="The component that reported it.")
@@ -59,10 +60,10 @@ class TimelineEvent(Wire):
     event: str = Field(description="Short name of what happened.")
     count: int = Field(description="Exact number of occurrences, from timestamp to last_seen.")
     last_seen: datetime | None = Field(description="UTC. The last occurrence that has a time.")
-    evidence: EvidenceRecord = Field(description="The line that shows it.")
+    evidence: Evidence = Field(description="The line that shows it.")
 
 
-class SharedSignalRecord(Wire):
+class SharedSignalRecord(WireRecord):
     """One kind of trouble that several components report close together in time."""
 
     signal: str = Field(description="The family of trouble.")
@@ -71,7 +72,7 @@ class SharedSignalRecord(Wire):
     cluster_id: str = Field(description="The cluster it happened in.")
 
 
-class ClusterRecord(Wire):
+class ClusterRecord(WireRecord):
     """Events that follow each other without a gap longer than timeWindow."""
 
     cluster_id: str = Field(description="C-001 is the earliest.")
@@ -82,7 +83,7 @@ class ClusterRecord(Wire):
     events: list[str] = Field(description="Finding ids, earliest first.")
 
 
-class ChainRecord(Wire):
+class ChainRecord(WireRecord):
     """A potential chain of causes: a hint to check against the quoted lines, never a proof."""
 
     chain: list[str] = Field(description="The steps that were seen, in the order in which one tends to cause the next.")
@@ -91,15 +92,17 @@ class ChainRecord(Wire):
     finding_ids: list[str] = Field(description="The finding that shows each step.")
 
 
-class CorrelateAnswer(Answer):
+class CorrelateAnswer(ToolAnswer):
+    instance_id: EchoedNode
     index_id: FoundIndex
-    timeline: list[TimelineEvent | ConciseFinding] = Field(description="Earliest first.")
+    verdict: VerdictRecord | None = Field(description="Causes and what they explain; null for an old index.")
+    timeline: list[TimelineEvent | ConciseFinding] = Field(description="Earliest first; the worst, as many as fit.")
     correlations: list[SharedSignalRecord] = Field(description="Troubles that several components report together.")
     clusters: list[ClusterRecord] = Field(
-        description="Events that happened together, earliest first; a concise answer has at most five, the worst, and "
-        "none in which nothing is worse than info, unless a chain or a correlation names it."
+        description="Events that happened together, earliest first; those that chains or correlations name and the "
+        "worst, as many as fit."
     )
     potential_root_cause_chains: list[ChainRecord] = Field(description="The likeliest first. Potential, not proven.")
-    confidence: ConfidenceRecord = Field(description="How far this can be trusted.")
+    confidence: Confidence = Field(description="How far this can be trusted.")
     caveat: str = Field(description="What this answer cannot tell; repeat it in a report.")
-    coverage_report: CoverageReport = Field(description="What the index looked at.")
+    coverage_report: Coverage = Field(description="What the index looked at.")

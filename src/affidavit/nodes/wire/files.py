@@ -6,30 +6,21 @@ from typing import Annotated
 from pydantic import Field
 
 from affidavit.bundle.manifest import FileStatus, FileType
-from affidavit.evidence.coverage import SkipReason
+from affidavit.evidence.coverage import Coverage, SkipReason
 from affidavit.evidence.finding import ABSENT_WHEN_NONE
-from affidavit.nodes.answers.wire import (
-    Answer,
-    CoverageReport,
-    FoundIndex,
-    InstanceId,
-    LogKey,
-    PinnedIndex,
-    Request,
-    Wire,
-)
-
-MOST_FILES = 1000
+from affidavit.nodes.library.upload_origin import OriginProof
+from affidavit.nodes.wire.response_format import EchoedNode, FoundIndex, InstanceId, LogKey, NodeRequest, PinnedIndex
+from affidavit.wire.records import ToolAnswer, ToolRequest, WireRecord
 
 
-class ListBundleFilesRequest(Request):
+class ListBundleFilesRequest(NodeRequest):
     instance_id: InstanceId
-    under: str = Field(default="", max_length=500, description="Only paths that begin with this, such as var_log/.")
-    offset: int = Field(default=0, ge=0, description="Leave out so many files, to see the rest of a long list.")
+    under: str = Field(default="", max_length=500, description="Only paths that begin with this.")
+    offset: int = Field(default=0, ge=0, description="Files to skip.")
     index_id: PinnedIndex = None
 
 
-class BundleFile(Wire):
+class BundleFile(WireRecord):
     path: str = Field(description="Path in the bundle.")
     key: str = Field(description="Pass it as logKey to read or artifact.")
     size_bytes: int = Field(description="Its size.")
@@ -44,16 +35,20 @@ class BundleFile(Wire):
     )
 
 
-class ListBundleFilesAnswer(Answer):
+class ListBundleFilesAnswer(ToolAnswer):
+    instance_id: EchoedNode
     index_id: FoundIndex
+    origin: Annotated[OriginProof | None, ABSENT_WHEN_NONE] = Field(
+        default=None, description="unproven: another node brought this bundle. Absent: an operator did."
+    )
     manifest_version: str | None = Field(description="null: there is no manifest; the files are those that are stored.")
     files: list[BundleFile] = Field(description="In path order.")
     total_files: int = Field(description="Files that fit the question, listed or not.")
     total_size_bytes: int = Field(description="Their size together.")
-    coverage_report: CoverageReport = Field(description="What the index looked at.")
+    coverage_report: Coverage = Field(description="What the index looked at.")
 
 
-class ArtifactRequest(Request):
+class ArtifactRequest(ToolRequest):
     log_key: LogKey
     expiration_minutes: Annotated[
         int,
@@ -62,12 +57,12 @@ class ArtifactRequest(Request):
             le=15,
             validation_alias="expirationMinutes",
             serialization_alias="expirationMinutes",
-            description="How long the link works; nothing for the path of a local file.",
+            description="How long the link works.",
         ),
     ] = 5
 
 
-class ArtifactAnswer(Answer):
+class ArtifactAnswer(ToolAnswer):
     log_key: LogKey
     url: str = Field(
         description="A presigned link, which is a secret: show it to nobody else. Where bundles lie on the machine of "

@@ -5,15 +5,18 @@ from typing import Annotated
 
 from pydantic import Field
 
+from affidavit.evidence.confidence import Confidence
+from affidavit.evidence.coverage import Coverage
+from affidavit.evidence.finding import Evidence
 from affidavit.evidence.severity import Severity
-from affidavit.nodes.answers.errors import SeverityCounts
-from affidavit.nodes.answers.finding import EvidenceRecord
-from affidavit.nodes.answers.wire import INSTANCE, Answer, ConfidenceRecord, CoverageReport, Request, Wire
+from affidavit.nodes.wire.errors import SeverityCounts
+from affidavit.nodes.wire.response_format import INSTANCE, EchoedNode, NodeRequest
+from affidavit.wire.records import ToolAnswer, WireRecord
 
 MOST_NODES = 50
 
 
-class CompareNodesRequest(Request):
+class CompareNodesRequest(NodeRequest):
     instance_ids: Annotated[
         list[Annotated[str, Field(pattern=INSTANCE)]],
         Field(
@@ -21,46 +24,47 @@ class CompareNodesRequest(Request):
             max_length=MOST_NODES,
             validation_alias="instanceIds",
             serialization_alias="instanceIds",
-            description="EC2 instance ids of the nodes to compare, at least two.",
+            description="EC2 instance ids, at least two.",
         ),
     ]
 
 
-class NodeShowing(Wire):
-    instance_id: str = Field(description="The node.", validation_alias="instanceId", serialization_alias="instanceId")
+class NodeShowing(WireRecord):
+    instance_id: EchoedNode
     index_id: str = Field(description="The index its finding ids belong to.")
-    finding_ids: list[str] = Field(description="Its findings of this pattern.")
+    finding_ids: list[str] = Field(description="Its findings of this pattern, at most three.")
     count: int = Field(description="Occurrences on this node.")
     severity: Severity = Field(description="The worst on this node.")
-    evidence: EvidenceRecord = Field(description="A line that shows it on this node.")
 
 
-class SharedPattern(Wire):
+class SharedPattern(WireRecord):
     pattern: str = Field(description="Short name of what was found.")
     severity: Severity = Field(description="The worst on any node.")
-    nodes: list[NodeShowing] = Field(description="Nodes that show it.")
-    absent_on: list[str] = Field(description="Compared nodes that do not show it.")
+    nodes: list[NodeShowing] = Field(description="Nodes that show it, where it is worst first, at most ten.")
+    nodes_total: int = Field(description="How many nodes show it.")
+    absent_on: list[str] = Field(description="Nodes that do not show it, at most ten.")
+    evidence: Evidence = Field(description="A line that shows it on the first of these nodes.")
 
 
-class ComparedNode(Wire):
-    instance_id: str = Field(description="The node.", validation_alias="instanceId", serialization_alias="instanceId")
+class ComparedNode(WireRecord):
+    instance_id: EchoedNode
     index_id: str = Field(description="The index that was compared.")
     indexed_at: datetime = Field(description="When it was indexed, UTC.")
     summary: SeverityCounts = Field(description="Its findings by severity.")
-    coverage_report: CoverageReport = Field(description="What its index looked at.")
+    coverage_pct: float = Field(description="Share of its files that were read in full, in percent.")
 
 
-class CompareNodesAnswer(Answer):
+class CompareNodesAnswer(ToolAnswer):
     nodes: list[ComparedNode] = Field(description="Nodes that have a bundle.")
     without_bundle: list[str] = Field(description="Nodes that could not be compared: nothing was collected from them.")
     common: list[SharedPattern] = Field(description="What every compared node shows, worst first.")
     partial: list[SharedPattern] = Field(description="What only some of them show, worst first.")
-    confidence: ConfidenceRecord = Field(description="How far this can be trusted.")
+    confidence: Confidence = Field(description="How far this can be trusted.")
     caveat: str = Field(description="What this answer cannot tell; repeat it in a report.")
-    coverage_report: CoverageReport = Field(description="Of all compared bundles together.")
+    coverage_report: Coverage = Field(description="Of all compared bundles together.")
 
 
-class ClusterHealthRequest(Request):
+class ClusterHealthRequest(NodeRequest):
     cluster_name: Annotated[
         str,
         Field(
@@ -69,13 +73,13 @@ class ClusterHealthRequest(Request):
             pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]*$",
             validation_alias="clusterName",
             serialization_alias="clusterName",
-            description="Name of the EKS cluster; `local` for bundles that are served from a folder.",
+            description="Name of the EKS cluster; `local` for bundles in a folder.",
         ),
     ]
 
 
-class RankedNode(Wire):
-    instance_id: str = Field(description="The node.", validation_alias="instanceId", serialization_alias="instanceId")
+class RankedNode(WireRecord):
+    instance_id: EchoedNode
     rank: int = Field(description="1 is the node in the worst state.")
     index_id: str = Field(description="The index it is ranked by.")
     indexed_at: datetime = Field(description="When it was indexed, UTC.")
@@ -84,13 +88,15 @@ class RankedNode(Wire):
     gaps: int = Field(description="How many things its index could not see.")
 
 
-class ClusterHealthAnswer(Answer):
+class ClusterHealthAnswer(ToolAnswer):
     cluster_name: str = Field(
         description="The cluster.", validation_alias="clusterName", serialization_alias="clusterName"
     )
-    nodes: list[RankedNode] = Field(description="Worst first.")
-    without_bundle: list[str] = Field(description="Nodes nothing is known of: nothing was collected from them.")
+    nodes: list[RankedNode] = Field(description="Worst first, as many as fit.")
+    nodes_total: int = Field(description="Nodes that have a bundle.")
+    without_bundle: list[str] = Field(description="Nodes nothing is known of, at most a hundred of them.")
+    without_bundle_total: int = Field(description="How many nodes have no bundle.")
     common: list[SharedPattern] = Field(description="What at least two nodes show, the most widespread first.")
-    confidence: ConfidenceRecord = Field(description="How far this can be trusted.")
+    confidence: Confidence = Field(description="How far this can be trusted.")
     caveat: str = Field(description="What this answer cannot tell; repeat it in a report.")
-    coverage_report: CoverageReport = Field(description="Of all bundles of the cluster together.")
+    coverage_report: Coverage = Field(description="Of all bundles of the cluster together.")

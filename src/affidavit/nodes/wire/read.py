@@ -5,12 +5,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from affidavit.evidence.finding import ABSENT_WHEN_NONE
-from affidavit.nodes.answers.wire import Answer, LogKey, Request
+from affidavit.nodes.wire.response_format import LogKey, NodeRequest
+from affidavit.wire.records import ToolAnswer
 
-CHUNK = 1 << 20
 
-
-class ReadRequest(Request):
+class ReadRequest(NodeRequest):
     log_key: LogKey
     start_byte: Annotated[
         int | None,
@@ -18,7 +17,7 @@ class ReadRequest(Request):
             ge=0,
             validation_alias="startByte",
             serialization_alias="startByte",
-            description="Begin here (0 when left out). Inside a line, the next line is the first one returned.",
+            description="Begin here; inside a line, at the next one.",
         ),
     ] = None
     end_byte: Annotated[
@@ -27,8 +26,7 @@ class ReadRequest(Request):
             ge=1,
             validation_alias="endByte",
             serialization_alias="endByte",
-            description="Stop before this byte (startByte + 1 MiB when left out). A line that begins before it and "
-            "is the first one is returned whole, however long it is.",
+            description="Stop here; default: whole lines up to max_bytes.",
         ),
     ] = None
     start_line: Annotated[
@@ -37,7 +35,7 @@ class ReadRequest(Request):
             ge=1,
             validation_alias="startLine",
             serialization_alias="startLine",
-            description="Begin at this line (1-based), instead of at a byte.",
+            description="Begin at this line (1-based).",
         ),
     ] = None
     line_count: Annotated[
@@ -47,12 +45,12 @@ class ReadRequest(Request):
             le=100_000,
             validation_alias="lineCount",
             serialization_alias="lineCount",
-            description="Lines to return, from startLine or from the first line on; not together with bytes.",
+            description="Most lines to return; not together with bytes.",
         ),
     ] = 1000
 
 
-class ReadAnswer(Answer):
+class ReadAnswer(ToolAnswer):
     """Lines as they are stored. Follow nextChunkStart from 0 to read the whole file."""
 
     log_key: LogKey
@@ -92,6 +90,6 @@ class ReadAnswer(Answer):
     )
     link: Annotated[str | None, ABSENT_WHEN_NONE] = Field(
         default=None,
-        description="Only there when the lines from startByte to endByte are too long to be in `content`, which is "
-        "then empty: a short-lived link to the whole file.",
+        description="Only there when not all that was asked for fits into one answer, and the caller may have whole "
+        "files: a short-lived link to the whole file.",
     )

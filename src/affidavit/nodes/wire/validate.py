@@ -4,17 +4,19 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from affidavit.nodes.answers.wire import INSTANCE, Answer, CoverageReport, PinnedIndex, Request, Wire
+from affidavit.evidence.coverage import SkippedFile
+from affidavit.nodes.wire.response_format import INSTANCE, EchoedNode, NodeRequest, PinnedIndex
+from affidavit.wire.records import ToolAnswer, WireRecord
 
 
-class ValidateRequest(Request):
+class ValidateRequest(NodeRequest):
     instance_id: Annotated[
         str | None,
         Field(
             pattern=INSTANCE,
             validation_alias="instanceId",
             serialization_alias="instanceId",
-            description="EC2 instance id of the worker node. Give this or executionId.",
+            description="This or executionId.",
         ),
     ] = None
     execution_id: Annotated[
@@ -24,7 +26,7 @@ class ValidateRequest(Request):
             max_length=64,
             validation_alias="executionId",
             serialization_alias="executionId",
-            description="executionId of an answer of collect: validates the node it collected from.",
+            description="Of collect.",
         ),
     ] = None
     index_id: PinnedIndex = None
@@ -36,7 +38,7 @@ class ValidateRequest(Request):
         return self
 
 
-class CorruptedFile(Wire):
+class CorruptedFile(WireRecord):
     file: str = Field(description="Path in the bundle.")
     expected_size: int = Field(description="Bytes it had when collected.")
     actual_size: int = Field(description="Bytes it has now.")
@@ -44,8 +46,21 @@ class CorruptedFile(Wire):
     actual_md5: str = Field(description="Digest now.")
 
 
-class ValidateAnswer(Answer):
-    instance_id: str = Field(description="The node.", validation_alias="instanceId", serialization_alias="instanceId")
+class CheckedCoverage(WireRecord):
+    """What was checked: a missing file could not be."""
+
+    files_scanned: int = Field(description="Files whose checksum was computed.")
+    total_files: int = Field(description="Files of the archive.")
+    coverage_pct: float = Field(description="Share of files that were checked, in percent.")
+    bytes_scanned: int = Field(description="Bytes that were read.")
+    total_bytes: int = Field(description="Bytes of all files.")
+    skipped_files: list[SkippedFile] = Field(description="Some of the files that were not checked.")
+    skipped_total: int = Field(description="How many files were not checked, listed or not.")
+    missing_files: list[str] = Field(description="Some of the files that are not stored.")
+
+
+class ValidateAnswer(ToolAnswer):
+    instance_id: EchoedNode
     index_id: str | None = Field(description="The index whose files were checked; null when there is none yet.")
     manifest_version: str | None = Field(description="null: there is no manifest, so nothing could be verified.")
     complete: bool = Field(
@@ -59,4 +74,4 @@ class ValidateAnswer(Answer):
     corrupted_total: int = Field(description="How many are corrupted, listed or not.")
     total_size_bytes: int = Field(description="Size of the files of the archive together.")
     gaps: list[str] = Field(description="What could not be checked, and why.")
-    coverage_report: CoverageReport = Field(description="What was checked.")
+    coverage_report: CheckedCoverage = Field(description="What was checked.")

@@ -5,21 +5,20 @@ from typing import Annotated, cast
 
 from pydantic import Field, model_validator
 
-from affidavit.nodes.answers.summarize import SearchId
-from affidavit.nodes.answers.wire import Answer, CoverageReport, FoundIndex, InstanceId, PinnedIndex, Request, Wire
+from affidavit.evidence.coverage import Coverage
+from affidavit.nodes.wire.response_format import EchoedNode, FoundIndex, InstanceId, NodeRequest, PinnedIndex
+from affidavit.nodes.wire.summarize import SearchId
+from affidavit.wire.records import ToolAnswer, WireRecord
 
 
-class Claim(Wire):
-    text: str | None = Field(default=None, max_length=10_000, description="What the report says. It is not judged.")
+class ReportClaim(WireRecord):
+    text: str | None = Field(default=None, max_length=10_000, description="Not judged.")
     finding_id: str = Field(
         max_length=40,
-        description="The finding the report cites, F-001 or S-001. For a line that was only read: search for it, and "
-        "cite the S- id of that answer.",
+        description="F-001 or S-001.",
     )
-    quote: str = Field(max_length=20_000, description="The words of the log that the report quotes, verbatim.")
-    search_id: SearchId = Field(
-        default=None, description="The search that an S- id belongs to, if not the one of the whole request."
-    )
+    quote: str = Field(max_length=20_000, description="Verbatim.")
+    search_id: SearchId = Field(default=None, description="If not that of the request.")
 
     @model_validator(mode="before")
     @classmethod
@@ -29,9 +28,9 @@ class Claim(Wire):
         return cast("object", given)  # of whatever keys
 
 
-class VerifyReportRequest(Request):
+class VerifyReportRequest(NodeRequest):
     instance_id: InstanceId
-    claims: Annotated[list[Claim], Field(min_length=1, max_length=200, description="What the report rests on.")]
+    claims: Annotated[list[ReportClaim], Field(min_length=1, max_length=200, description="What the report rests on.")]
     index_id: PinnedIndex = None
     search_id: SearchId = None
 
@@ -43,19 +42,20 @@ class ClaimVerdict(StrEnum):
     EVIDENCE_CHANGED = "evidence_changed"
 
 
-class JudgedClaim(Wire):
+class JudgedClaim(WireRecord):
     finding_id: str = Field(description="The finding the claim cites.")
     verdict: ClaimVerdict = Field(description="Whether it holds, or what does not.")
     reason: str = Field(description="What does not hold, and what to do about it. Empty when the claim holds.")
     file: str | None = Field(description="Where the quote stands.")
     line: int | None = Field(description="Its line number, 1-based.")
-    sha256: str | None = Field(description="Of the line's bytes.")
+    sha256: str | None = Field(description="Of the line's bytes; null where text is hidden.")
 
 
-class VerifyReportAnswer(Answer):
+class VerifyReportAnswer(ToolAnswer):
+    instance_id: EchoedNode
     index_id: FoundIndex
     all_hold: bool = Field(description="Report only when this is true; a quote that holds does not prove a conclusion.")
     claims: list[JudgedClaim] = Field(description="In the order of the request.")
     held: int = Field(description="Claims that hold.")
     refuted: int = Field(description="Claims that do not.")
-    coverage_report: CoverageReport = Field(description="The files that were re-read for this answer.")
+    coverage_report: Coverage = Field(description="The files that were re-read for this answer.")

@@ -1,0 +1,1 @@
+"""Puts findings in order of time, in clusters and in potential causal chains."""

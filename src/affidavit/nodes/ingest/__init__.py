@@ -1,0 +1,1 @@
+"""Takes bundles into the library: read, store, record what became of each."""

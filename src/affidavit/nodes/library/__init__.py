@@ -1,0 +1,1 @@
+"""The stored bundles and indexes of every node: keys, lines, checksums, citations."""

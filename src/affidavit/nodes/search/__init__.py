@@ -1,0 +1,1 @@
+"""Searches the stored files of a bundle with a caller's pattern."""
