@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from affidavit.evidence.diagnosis import EvidencePointer
-from affidavit.ports import JsonValue
+from affidavit.evidence.diagnosis import Claim, EvidencePointer
+from affidavit.ports.json import JsonValue
+from affidavit.verification.claims.words import says
 from affidavit.verification.denial import denies
 from affidavit.verification.entry import Entry
 
@@ -35,9 +36,11 @@ def unproven_absence(pointer: EvidencePointer, entry: Entry) -> list[str]:
 
 
 def claims_absence(pointer: EvidencePointer) -> bool:
-    """An empty value, or words of absence over a value that does not say so itself."""
-    if _is_empty(pointer.value):
+    """A typed claim, an empty value, or words of absence over a value that does not say so itself."""
+    if pointer.claim is Claim.ABSENT or _is_empty(pointer.value):
         return True
+    if pointer.value is False and says("incomplete", pointer.interpretation):
+        return False  # that something was not read is what the value itself says
     if not denies(pointer.interpretation, quoting=pointer.value if isinstance(pointer.value, str) else ""):
         return False
     says_so = isinstance(pointer.value, str) and _SAYS_SO.search(pointer.value) is not None

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from affidavit.errors import InputRefused
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 
 
 def canonical(value: JsonValue) -> str:

@@ -1,28 +1,48 @@
-"""How far a verified diagnosis can be trusted: computed from what was recorded, not taken from whoever wrote it."""
+"""Computes how far a verified diagnosis can be trusted, from what was recorded. The one place that does."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from affidavit.evidence.confidence import PARTLY_COVERED, WELL_COVERED, Confidence, Level
-from affidavit.evidence.diagnosis import Diagnosis
+from affidavit.evidence.diagnosis import Diagnosis, FaultType, Grade
 from affidavit.verification.entry import Entry
+
+UNSTATED = Confidence(level=Level.HIGH, basis="not computed yet", gaps=())
+"""For whoever writes a diagnosis and leaves it to `with_confidence` to say how sure it is."""
+# It tells who brought a fault about; that the fault is there is shown without it.
+_ABOUT_ORIGIN = "get_recent_changes"
+_FROM_LOW = (Level.LOW, Level.MEDIUM, Level.HIGH)
+
+
+def with_confidence(diagnosis: Diagnosis, entries: Sequence[Entry]) -> Diagnosis:
+    """The diagnosis with its computed confidence. Whoever wrote it may be less sure than that, never more."""
+    computed = proven_confidence(diagnosis, entries)
+    is_weak = diagnosis.grade is Grade.SUPPORTED or FaultType.UNKNOWN in diagnosis.fault_types
+    stated = Level.LOW if is_weak else diagnosis.confidence.level
+    level = min(computed.level, stated, key=_FROM_LOW.index)
+    return diagnosis.model_copy(update={"confidence": replace(computed, level=level)})
 
 
 def proven_confidence(diagnosis: Diagnosis, entries: Sequence[Entry]) -> Confidence:
     """The rule of `evidence.confidence`, with tool answers in place of files. Call it on a diagnosis that holds.
 
-    Failed answers already decide the starting level; any other gap lowers it by one.
+    Failed answers already decide the starting level; any other gap lowers it by one. What could not be read of changes
+    is told as a gap and lowers nothing.
     """
     failed = [problem for entry in entries for problem in _failure(entry)]
-    other_gaps = (*diagnosis.gaps, *(part for entry in entries for part in _unread(entry)))
+    needed = [entry for entry in entries if entry.tool != _ABOUT_ORIGIN]
+    unread = [part for entry in needed for part in _unread(entry)]
+    other_gaps = (*diagnosis.gaps, *diagnosis.open_obligations, *unread)
     answered = len(entries) - len(failed)
-    level = _starting_level(100 * answered / len(entries) if entries else 0.0, bool(diagnosis.evidence))
+    covered = sum(not _failure(entry) for entry in needed)
+    level = _starting_level(100 * covered / len(needed) if needed else 0.0, bool(diagnosis.evidence))
     if other_gaps:
         level = {Level.HIGH: Level.MEDIUM}.get(level, Level.LOW)
     counted = f"{len(diagnosis.evidence)} piece{'' if len(diagnosis.evidence) == 1 else 's'} of evidence verified"
     return Confidence(
         level=level,
         basis=f"{answered} of {len(entries)} tool calls were answered, {counted}",
-        gaps=tuple(dict.fromkeys((*other_gaps, *failed))),
+        gaps=tuple(dict.fromkeys((*other_gaps, *failed, *(part for entry in entries for part in _unread(entry))))),
     )
 
 

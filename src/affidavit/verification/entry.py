@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from affidavit.errors import EvidenceUnavailable
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 from affidavit.verification.canonical import digest
 
 

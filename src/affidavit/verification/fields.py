@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 
 _DIGITS = frozenset("0123456789")
 # A path of many dots over keys with dots could be read in very many ways; nobody writes one honestly.

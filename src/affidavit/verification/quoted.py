@@ -5,9 +5,10 @@ from typing import TypeGuard
 
 from pydantic import TypeAdapter, ValidationError
 
-from affidavit.evidence.citation import ByteSource, check
+from affidavit.evidence.citation import ByteSource
 from affidavit.evidence.finding import Evidence
-from affidavit.ports import JsonValue
+from affidavit.index.redacted import check_redacted
+from affidavit.ports.json import JsonValue
 from affidavit.verification.fields import Located
 
 _MARKS = frozenset(("full_key", "byte_offset", "sha256", "excerpt"))
@@ -15,11 +16,12 @@ _EVIDENCE = TypeAdapter(Evidence)
 
 
 def unread_quotes(located: Located, source: ByteSource | None) -> list[str]:
-    """Problems of every quoted line that the located value is part of, or that is part of it."""
-    return [problem for quote in _quotes(located) for problem in _reread(quote, source)]
+    """Problems of these lines. A quote may be the stored line with secrets hidden, as long as its digest is known."""
+    return [problem for quote in quotes_of(located) for problem in _reread(quote, source)]
 
 
-def _quotes(located: Located) -> Iterator[Mapping[str, JsonValue]]:
+def quotes_of(located: Located) -> Iterator[Mapping[str, JsonValue]]:
+    """Every quoted line that the located value is part of, or that is part of it."""
     for around in located.path[:-1]:
         if isinstance(around, Mapping):
             yield from (one for one in (around, around.get("evidence")) if _is_quote(one))
@@ -50,4 +52,6 @@ def _reread(quote: Mapping[str, JsonValue], source: ByteSource | None) -> list[s
     place = f"{evidence.source_file}:{line}"
     if source is None:
         return [f"the quote of {place} could not be re-read: its bundle is not at hand"]
-    return [f"the quote of {place} does not re-read: {problem}" for problem in check(evidence, source).problems]
+    return [
+        f"the quote of {place} does not re-read: {problem}" for problem in check_redacted(evidence, source).problems
+    ]

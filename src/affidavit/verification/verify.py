@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 from affidavit.evidence.citation import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer, RemediationStep
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 from affidavit.verification.absence import unproven_absence
 from affidavit.verification.canonical import canonical
+from affidavit.verification.claims.counts import miscounted
+from affidavit.verification.claims.quotes import cut_quote
+from affidavit.verification.claims.values import contradicted_value
 from affidavit.verification.entry import Entry
 from affidavit.verification.fields import Located, NotLocated, locate
 from affidavit.verification.quoted import unread_quotes
@@ -84,7 +87,14 @@ def _problems(pointer: EvidencePointer, entry: Entry, source: ByteSource | None)
         return [located.reason]
     if not shows(located.value, pointer.value):
         return [_mismatch(pointer, located)]
-    return [*_of_a_failure(located), *unproven_absence(pointer, entry), *unread_quotes(located, source)]
+    return [
+        *_of_a_failure(located),
+        *cut_quote(pointer, located.value),
+        *contradicted_value(pointer),
+        *miscounted(pointer),
+        *unproven_absence(pointer, entry),
+        *unread_quotes(located, source),
+    ]
 
 
 def _of_a_failure(located: Located) -> list[str]:

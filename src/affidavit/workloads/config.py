@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from affidavit.ports import Item, WorkloadInspector
+from affidavit.ports.json import Item
+from affidavit.ports.workload_inspector import WorkloadInspector
 from affidavit.workloads.parts import Parts
 from affidavit.workloads.records import FunctionMetrics, LambdaConfigResponse, VpcMembership, Window, iso
 
@@ -38,6 +39,32 @@ class _Target(BaseModel):
     TargetArn: str | None = None
 
 
+class _Storage(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    Size: int | None = None
+
+
+class _Destination(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    Destination: str | None = None
+
+
+class _Destinations(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    OnSuccess: _Destination = _Destination()
+    OnFailure: _Destination = _Destination()
+
+
+class _InvokeSettings(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    MaximumRetryAttempts: int | None = None
+    DestinationConfig: _Destinations = _Destinations()
+
+
 class _Function(BaseModel):
     """The nested parts of GetFunctionConfiguration, which the answer flattens."""
 
@@ -48,6 +75,7 @@ class _Function(BaseModel):
     LoggingConfig: _LoggingConfig = _LoggingConfig()
     DeadLetterConfig: _Target = _Target()
     VpcConfig: VpcMembership | None = None
+    EphemeralStorage: _Storage = _Storage()
 
 
 class _Limits(BaseModel):
@@ -71,6 +99,26 @@ MEASURES = (
     _Measure(field="throttles", metric="Throttles", statistic="Sum"),
     _Measure(field="max_duration_ms", metric="Duration", statistic="Maximum"),
     _Measure(field="max_concurrent_executions", metric="ConcurrentExecutions", statistic="Maximum"),
+    _Measure(field="dead_letter_errors", metric="DeadLetterErrors", statistic="Sum"),
+    _Measure(field="destination_delivery_failures", metric="DestinationDeliveryFailures", statistic="Sum"),
+    _Measure(field="async_events_dropped", metric="AsyncEventsDropped", statistic="Sum"),
+    _Measure(field="max_async_event_age_ms", metric="AsyncEventAge", statistic="Maximum"),
+    _Measure(field="max_iterator_age_ms", metric="IteratorAge", statistic="Maximum"),
+    _Measure(field="max_offset_lag", metric="OffsetLag", statistic="Maximum"),
+    _Measure(
+        field="provisioned_concurrency_spillovers",
+        metric="ProvisionedConcurrencySpilloverInvocations",
+        statistic="Sum",
+    ),
+    _Measure(field="max_post_runtime_extensions_ms", metric="PostRuntimeExtensionsDuration", statistic="Maximum"),
+    _Measure(field="max_provisioned_utilization", metric="ProvisionedConcurrencyUtilization", statistic="Maximum"),
+    _Measure(field="recursive_invocations_dropped", metric="RecursiveInvocationsDropped", statistic="Sum"),
+    _Measure(
+        field="account_max_claimed_concurrency",
+        metric="ClaimedAccountConcurrency",
+        statistic="Maximum",
+        is_of_account=True,
+    ),
     _Measure(
         field="account_max_concurrent_executions",
         metric="ConcurrentExecutions",
@@ -88,6 +136,9 @@ def lambda_config(inspector: WorkloadInspector, name: str, *, now: datetime) -> 
     limits = parts.read("limits of the account", lambda: _Limits.model_validate(inspector.account_limits()))
     reserved = parts.read("reserved concurrency", lambda: inspector.reserved_concurrency(name))
     metrics = parts.read("metrics", lambda: _metrics(inspector, name, now=now))
+    sources = parts.read("event sources", lambda: inspector.event_sources(name))
+    aliases = parts.read("aliases", lambda: inspector.aliases(name))
+    settings = parts.read("settings of asynchronous calls", lambda: _invoke_settings(inspector, name))
     return LambdaConfigResponse.model_validate(
         {key: value for key, value in function.items() if key not in FLATTENED and value != ""}
         | _flattened(function)
@@ -96,9 +147,21 @@ def lambda_config(inspector: WorkloadInspector, name: str, *, now: datetime) -> 
             "AccountConcurrencyLimit": limits and limits.ConcurrentExecutions,
             "AccountUnreservedConcurrency": limits and limits.UnreservedConcurrentExecutions,
             "Metrics": metrics,
+            "EventSources": sources or [],
+            "Aliases": aliases or [],
+            **(settings or {}),
             "not_read": parts.not_read,
         }
     )
+
+
+def _invoke_settings(inspector: WorkloadInspector, name: str) -> dict[str, object]:
+    settings = _InvokeSettings.model_validate(inspector.invoke_settings(name) or {})
+    return {
+        "MaximumRetryAttempts": settings.MaximumRetryAttempts,
+        "OnSuccess": settings.DestinationConfig.OnSuccess.Destination,
+        "OnFailure": settings.DestinationConfig.OnFailure.Destination,
+    }
 
 
 def _flattened(function: Item) -> dict[str, object]:
@@ -110,6 +173,7 @@ def _flattened(function: Item) -> dict[str, object]:
         "Layers": [layer.Arn for layer in nested.Layers],
         "LogGroup": nested.LoggingConfig.LogGroup,
         "DeadLetterTarget": nested.DeadLetterConfig.TargetArn,
+        "EphemeralStorageMB": nested.EphemeralStorage.Size,
         "VpcConfig": nested.VpcConfig if in_vpc else None,
     }
 

@@ -1,28 +1,37 @@
-"""Actions that log lines say were denied, in the wordings AWS uses."""
+"""Actions that log lines say were denied, in the wordings of AWS's services and SDKs."""
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from affidavit.ports import LogLine
+from affidavit.ports.workload_inspector import LogLine
+from affidavit.workloads.operations import action_of, proper_case
 
+_QUOTE = r"[\"'`’\\]*"
+_ARN = r"arn:aws[a-z-]*:[^\s\"'`’,;\\]+"
 NAMED = re.compile(
-    r"not authorized to perform:? (?P<action>[a-z0-9-]+:[A-Za-z*]+)(?: on resource: \"?(?P<resource>arn:[^\s\"]+|\*))?"
+    rf"(?:User:? {_QUOTE}(?P<principal>{_ARN}|anonymous)?{_QUOTE} )?(?:is )?not authorized to perform:? {_QUOTE}"
+    rf"(?P<action>[A-Za-z0-9-]+:[A-Za-z*]+){_QUOTE}"
+    rf"(?: (?:on|with) (?:the )?(?:following )?resources?:? {_QUOTE}(?P<resource>{_ARN}|\*))?",
+    re.IGNORECASE,
 )
 BY_OPERATION = re.compile(
-    r"\((?:AccessDenied|AccessDeniedException|403)\) when calling the (?P<operation>\w+) operation"
+    r"\((?:AccessDenied|AccessDeniedException|UnauthorizedOperation|AuthorizationError|403|UnauthorizedAccess)\)"
+    r" when calling the (?P<operation>\w+) operation",
+    re.IGNORECASE,
 )
-# Only S3 answers a denial without naming the action; an operation that is not listed here is its own action.
-S3_ACTIONS = {
-    "HeadObject": "s3:GetObject",
-    "HeadBucket": "s3:ListBucket",
-    "ListObjects": "s3:ListBucket",
-    "ListObjectsV2": "s3:ListBucket",
-    "CopyObject": "s3:PutObject",
-    "GetObject": "s3:GetObject",
-    "PutObject": "s3:PutObject",
-    "DeleteObject": "s3:DeleteObject",
-}
+# The Go SDKs name service and operation in front of the refusal.
+_BY_GO = re.compile(
+    r"operation error [\w ]+: (?P<operation>\w+), .{0,200}?(?:StatusCode: 403|api error (?:AccessDenied|Unauthorized))",
+    re.DOTALL,
+)
+_MISSING = re.compile(
+    r"(?:missing the following permissions:? \[?|perform the required AWS Marketplace actions \()"
+    r"(?P<actions>[a-z0-9-]+:[A-Za-z]+(?:, ?[a-z0-9-]+:[A-Za-z]+)*)"
+)
+# KMS's old text names nothing; whoever passes it on was decrypting.
+_BY_KMS = re.compile(r"ciphertext refers to a customer master key that does not exist", re.IGNORECASE)
+_KMS_KEY = re.compile(r"arn:aws[a-z-]*:kms:[^\s\"'`,;\\]+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -30,23 +39,43 @@ class Denial:
     action: str
     resource: str | None
     """None when the line does not say."""
+    principal: str | None = field(default=None, compare=False)
+    """Who was denied, when the line says so."""
+
+    @property
+    def service(self) -> str:
+        return self.action.partition(":")[0]
 
 
 def denials(lines: Iterable[LogLine]) -> list[Denial]:
     """Each once, in the order of the lines. A line that names the resource wins over one that does not."""
-    found = dict.fromkeys(denial for line in lines for denial in _in_line(line.message))
+    found = dict.fromkeys(denial for line in lines for denial in denials_in(line.message))
     named = {denial.action for denial in found if denial.resource is not None}
     return [denial for denial in found if denial.resource is not None or denial.action not in named]
 
 
-def _in_line(message: str) -> list[Denial]:
-    named = [Denial(action=match["action"], resource=_resource(match)) for match in NAMED.finditer(message)]
-    operations = (match["operation"] for match in BY_OPERATION.finditer(message))
-    return named or [Denial(action=S3_ACTIONS[name], resource=None) for name in operations if name in S3_ACTIONS]
+def denials_in(message: str) -> list[Denial]:
+    named = [
+        Denial(action=proper_case(match["action"]), resource=_resource(match), principal=match["principal"])
+        for match in NAMED.finditer(message)
+    ]
+    listed = [
+        Denial(action=action.strip(), resource="*")
+        for match in _MISSING.finditer(message)
+        for action in match["actions"].split(",")
+    ]
+    if named or listed:
+        return list(dict.fromkeys((*named, *listed)))
+    if _BY_KMS.search(message):
+        key = _KMS_KEY.search(message)
+        return [Denial(action="kms:Decrypt", resource=key[0] if key else None)]
+    operations = [match["operation"] for by in (BY_OPERATION, _BY_GO) for match in by.finditer(message)]
+    actions = dict.fromkeys(action for name in operations if (action := action_of(name)))
+    return [Denial(action=action, resource=None) for action in actions]
 
 
 def _resource(match: re.Match[str]) -> str | None:
     if match["resource"] is not None:
         return match["resource"].rstrip(".,")
     # Elsewhere a denial that names no resource is about an action that takes none; S3's actions all take one.
-    return None if match["action"].startswith("s3:") else "*"
+    return None if match["action"].lower().startswith("s3:") else "*"

@@ -1,21 +1,21 @@
 """What the function's role may do: its policies, its boundary, and IAM's own verdict on what the logs show denied."""
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from affidavit.errors import EvidenceUnavailable, NotFound
-from affidavit.ports import Item, WorkloadInspector
+from affidavit.ports.json import Item
+from affidavit.ports.workload_inspector import WorkloadInspector
 from affidavit.workloads.denials import Denial, denials
 from affidavit.workloads.logs import SEARCHED, log_group, recent_lines
 from affidavit.workloads.parts import Parts
 from affidavit.workloads.records import Document, IAMStateResponse, KmsKeyState, SimulatedDecision
+from affidavit.workloads.resource_names import bucket_arns
 
 SIMULATED_AT_MOST = 10
 BUCKETS_AT_MOST = 5
-BUCKET = re.compile(r"^arn:aws[a-z-]*:s3:::(?P<bucket>[a-z0-9.-]{3,63})(?:/|$)")
 
 
 class _Function(BaseModel):
@@ -50,18 +50,6 @@ class _Evaluation(BaseModel):
 
     EvalDecision: str
     PermissionsBoundaryDecisionDetail: _BoundaryDetail = _BoundaryDetail()
-
-
-class _Statement(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    Resource: str | list[str] = Field(default_factory=list[str])
-
-
-class _Policy(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    Statement: _Statement | list[_Statement] = Field(default_factory=list[_Statement])
 
 
 def iam_state(inspector: WorkloadInspector, name: str, *, now: datetime) -> IAMStateResponse:
@@ -149,7 +137,7 @@ def _decision(inspector: WorkloadInspector, role_arn: str, denial: Denial) -> Si
 def _resource_policies(
     inspector: WorkloadInspector, function: _Function, documents: list[Item], parts: Parts
 ) -> dict[str, Item]:
-    buckets = sorted({bucket for document in documents for bucket in _buckets(document)})
+    buckets = sorted({bucket for document in documents for bucket in bucket_arns(document)})
     if len(buckets) > BUCKETS_AT_MOST:
         parts.missing(f"policies of {len(buckets) - BUCKETS_AT_MOST} more buckets", "too many to read")
     arns = [*([function.FunctionArn] if function.FunctionArn else []), *buckets[:BUCKETS_AT_MOST]]
@@ -157,18 +145,6 @@ def _resource_policies(
         arn: parts.read_if_there(f"policy on {arn}", lambda arn=arn: inspector.resource_policy(arn)) for arn in arns
     }
     return {arn: document for arn, document in read.items() if document is not None}
-
-
-def _buckets(document: Item) -> Iterator[str]:
-    for resource in _resources(document):
-        if match := BUCKET.match(resource):
-            yield resource[: match.end("bucket")]
-
-
-def _resources(document: Item) -> Iterator[str]:
-    statements = _Policy.model_validate(document).Statement
-    for statement in statements if isinstance(statements, list) else [statements]:
-        yield from [statement.Resource] if isinstance(statement.Resource, str) else statement.Resource
 
 
 def _keys(inspector: WorkloadInspector, arn: str | None, parts: Parts) -> list[KmsKeyState]:

@@ -10,7 +10,9 @@ from datetime import datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict
 
-from affidavit.ports import Item, LogLine, WorkloadInspector
+from affidavit.ports.json import Item
+from affidavit.ports.workload_inspector import LogLine, WorkloadInspector
+from affidavit.waiting import who_waits
 from affidavit.workloads.records import LogEvent, LogsResponse, NotRead, Window, iso
 
 MESSAGE_SHOWN = 4_000
@@ -31,7 +33,7 @@ class Room:
     characters: int
 
 
-SHOWN = Room(events=100, characters=60_000)
+SHOWN = Room(events=300, characters=60_000)
 SEARCHED = Room(events=2_000, characters=2_000_000)
 """For questions that look for something in the lines and show none of them."""
 
@@ -125,6 +127,7 @@ def _slices(inspector: WorkloadInspector, group: str, end: int) -> Iterator[_Sli
 
 
 def _halves(inspector: WorkloadInspector, group: str, start: int, end: int) -> Iterator[_Slice]:
+    who_waits().check()
     page = inspector.log_lines(group, start=start, end=end, limit=READ_LIMIT)
     if page.is_complete or end - start <= NARROWEST:
         yield _Slice(start=start, lines=tuple(reversed(page.lines)), is_complete=page.is_complete)

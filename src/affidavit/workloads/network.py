@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from affidavit.ports import Item, WorkloadInspector
+from affidavit.ports.json import Item
+from affidavit.ports.workload_inspector import WorkloadInspector
 from affidavit.workloads.parts import Parts
 from affidavit.workloads.records import (
     DnsState,

@@ -1,4 +1,4 @@
-"""The four questions behind one door: arguments checked, scope kept, failures told from answers."""
+"""The five questions behind one door: arguments checked, scope kept, failures told from answers."""
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from affidavit.errors import AffidavitError, InputRefused, NotFound, UpstreamFailed
-from affidavit.ports import Clock, JsonValue, WorkloadInspector
+from affidavit.ports.clock import Clock
+from affidavit.ports.json import JsonValue
+from affidavit.ports.workload_inspector import WorkloadInspector
+from affidavit.workloads.changes import recent_changes
 from affidavit.workloads.config import lambda_config
 from affidavit.workloads.iam import iam_state
 from affidavit.workloads.logs import recent_logs
@@ -15,9 +18,11 @@ from affidavit.workloads.network import network_state
 from affidavit.workloads.records import (
     TOOL_ARG_SCHEMAS,
     Answer,
+    ChangesResponse,
     GetIamStateArgs,
     GetLambdaConfigArgs,
     GetNetworkStateArgs,
+    GetRecentChangesArgs,
     GetRecentLogsArgs,
     IAMStateResponse,
     LambdaConfigResponse,
@@ -53,6 +58,10 @@ class Workloads:
         with self._scope(arguments) as name:
             return network_state(self.inspector, name)
 
+    def get_recent_changes(self, arguments: GetRecentChangesArgs) -> ChangesResponse:
+        with self._scope(arguments) as name:
+            return recent_changes(self.inspector, name, now=self.clock.now(), hours=arguments.hours)
+
     def ask(self, tool: str, arguments: Mapping[str, JsonValue]) -> Answer:
         """Raises NotFound for an unknown tool and InputRefused for arguments that cannot be used."""
         if tool not in TOOL_ARG_SCHEMAS:
@@ -64,6 +73,8 @@ class Workloads:
                 return self.get_iam_state(parsed)
             case GetLambdaConfigArgs() as parsed:
                 return self.get_lambda_config(parsed)
+            case GetRecentChangesArgs() as parsed:
+                return self.get_recent_changes(parsed)
             case parsed:
                 return self.get_network_state(GetNetworkStateArgs(lambda_name=parsed.lambda_name))
 

@@ -1,4 +1,4 @@
-"""What the four questions about a Lambda function take and answer: the wire shapes, documented for a chat model.
+"""What the five questions about a Lambda function take and answer: the wire shapes, documented for a chat model.
 
 An answer comes in two variants. The ok variant has everything its class asks for; the error variant is
 `{"error": …, "hint": …}` and nothing else, so that an outage can never be read as an empty, healthy answer. What could
@@ -32,8 +32,7 @@ class WorkloadArgs(BaseModel):
         str,
         Field(
             pattern=FUNCTION,
-            description="Name (or ARN) of the Lambda function, such as `data-processor`. While an incident is "
-            "investigated, functions that are no part of it are refused.",
+            description="Name or ARN of the function.",
         ),
     ]
 
@@ -54,6 +53,10 @@ class GetNetworkStateArgs(WorkloadArgs):
     pass
 
 
+class GetRecentChangesArgs(WorkloadArgs):
+    hours: int = Field(default=24, ge=1, le=24 * 90, description="How far back from now, at most 90 days.")
+
+
 class NotRead(BaseModel):
     """A part of the answer nobody could look at. It is unknown, not healthy."""
 
@@ -64,7 +67,7 @@ class NotRead(BaseModel):
 
 
 class Answer(BaseModel):
-    """Base of the four answers: `needed` are the fields without which only the error variant is valid."""
+    """Base of the answers: `needed` are the fields without which only the error variant is valid."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     needed: ClassVar[tuple[str, ...]] = ()
@@ -235,10 +238,63 @@ class FunctionMetrics(BaseModel):
     throttles: float | None = Field(default=None, description="Calls refused because no concurrency was left.")
     max_duration_ms: float | None = Field(default=None, description="The longest run, in milliseconds.")
     max_concurrent_executions: float | None = Field(default=None, description="Most runs of this function at once.")
+    dead_letter_errors: float | None = Field(
+        default=None, description="Failed events that could not be sent to the dead-letter target."
+    )
+    destination_delivery_failures: float | None = Field(
+        default=None, description="Results that could not be sent to a destination."
+    )
+    async_events_dropped: float | None = Field(default=None, description="Queued events that were given up.")
+    max_async_event_age_ms: float | None = Field(
+        default=None, description="The longest that an event waited in the queue, in milliseconds."
+    )
+    max_iterator_age_ms: float | None = Field(
+        default=None, description="How far behind its stream the function is, in milliseconds."
+    )
+    max_offset_lag: float | None = Field(default=None, description="How many Kafka records it is behind.")
+    provisioned_concurrency_spillovers: float | None = Field(
+        default=None, description="Runs beyond the provisioned concurrency."
+    )
+    recursive_invocations_dropped: float | None = Field(
+        default=None, description="Calls that Lambda stopped because the function calls itself in a loop."
+    )
+    max_post_runtime_extensions_ms: float | None = Field(
+        default=None, description="The longest that extensions worked after a run, in milliseconds."
+    )
+    max_provisioned_utilization: float | None = Field(
+        default=None, description="Largest share of the provisioned concurrency in use, 1 is all of it."
+    )
+    account_max_claimed_concurrency: float | None = Field(
+        default=None, description="Most concurrency that was in use or reserved, account wide."
+    )
     account_max_concurrent_executions: float | None = Field(
         default=None,
         description="Most runs of all functions of the account at once; compare with AccountConcurrencyLimit.",
     )
+
+
+class FunctionAlias(BaseModel):
+    """Callers that name an alias run its version, whatever `$LATEST` is."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    Name: str = Field(description="The alias.")
+    FunctionVersion: str = Field(description="The version it leads to.")
+
+
+class EventSource(BaseModel):
+    """A queue or stream that Lambda reads for the function."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    UUID: str | None = Field(default=None, description="Id of the mapping.")
+    EventSourceArn: str | None = Field(default=None, description="The queue or stream; null for a broker of your own.")
+    State: str | None = Field(default=None, description="`Enabled`, `Disabled`, `Creating`, `Updating` …")
+    StateTransitionReason: str | None = Field(default=None, description="Who or what brought it into this state.")
+    LastProcessingResult: str | None = Field(
+        default=None, description="What Lambda says of the last batch, such as `PROBLEM: …`; null when it does not say."
+    )
+    BatchSize: int | None = Field(default=None, description="Most records of one call.")
 
 
 class LambdaConfigResponse(Answer):
@@ -275,6 +331,17 @@ class LambdaConfigResponse(Answer):
         default=None, description="Queue or topic that failed events go to; null: none."
     )
     VpcConfig: VpcMembership | None = Field(default=None, description="Null when the function is not in a VPC.")
+    EphemeralStorageMB: int | None = Field(default=None, description="Size of /tmp in megabytes.")
+    Version: str | None = Field(default=None, description="`$LATEST`, or the published version that was asked.")
+    Aliases: list[FunctionAlias] = Field(default_factory=list[FunctionAlias], description="Names for versions.")
+    EventSources: list[EventSource] = Field(
+        default_factory=list[EventSource], description="Queues and streams that call the function."
+    )
+    MaximumRetryAttempts: int | None = Field(
+        default=None, description="How often a failed asynchronous call is repeated; null: twice, as by default."
+    )
+    OnSuccess: str | None = Field(default=None, description="ARN that results of asynchronous calls go to.")
+    OnFailure: str | None = Field(default=None, description="ARN that failed asynchronous calls go to.")
     ReservedConcurrentExecutions: int | None = Field(
         default=None,
         description="0: the function can never run. 1: one run at a time. Null: none is set, or it is in `not_read`.",
@@ -394,6 +461,47 @@ class NetworkStateResponse(Answer):
     dns: DnsState | None = Field(default=None, description="DNS of its VPC; null when it is in none.")
 
 
+# --- changes ---------------------------------------------------------------------------------------------------------
+
+
+class RecordedChange(BaseModel):
+    """One call that changed something, as CloudTrail recorded it. Calls that failed are not listed."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    event_id: str = Field(description="CloudTrail's id of the event.")
+    time: str = Field(description="When it was called, ISO 8601 in UTC.")
+    event_name: str = Field(description="The call, such as `PutRolePolicy` or `UpdateFunctionCode20150331v2`.")
+    event_source: str = Field(description="The service, such as `iam.amazonaws.com`.")
+    principal: str = Field(description="Who called: an ARN, or the AWS service that did it.")
+    source_ip: str | None = Field(default=None, description="From where; null when CloudTrail does not say.")
+    resource: str = Field(description="What of the function's was changed: its name, role, policy, group, table …")
+    request: dict[str, JsonValue] = Field(
+        default_factory=dict[str, JsonValue],
+        description="Parameters of the call. Values of environment variables are left out, long texts are cut.",
+    )
+    read_only: Literal[False] = Field(default=False, description="Calls that only read are not listed.")
+
+
+class ChangesResponse(Answer):
+    """Who changed what and when: the function and whatever it needs."""
+
+    needed: ClassVar[tuple[str, ...]] = ("changes", "window", "is_complete")
+
+    lambda_name: str = Field(default="", description="Name of the function.")
+    changes: list[RecordedChange] = Field(default_factory=list[RecordedChange], description="Newest first.")
+    window: Window | None = Field(
+        default=None,
+        description="The time that was searched and that CloudTrail has surely delivered. It delivers up to 15 minutes "
+        "late, so a change after `end` may be missing, and may be listed.",
+    )
+    is_complete: bool = Field(
+        default=False,
+        description="Whether every change in `window` is listed. Only then does an empty list mean that nothing "
+        "changed.",
+    )
+
+
 # --- the tools -------------------------------------------------------------------------------------------------------
 
 TOOL_ARG_SCHEMAS: dict[str, type[WorkloadArgs]] = {
@@ -401,12 +509,14 @@ TOOL_ARG_SCHEMAS: dict[str, type[WorkloadArgs]] = {
     "get_iam_state": GetIamStateArgs,
     "get_lambda_config": GetLambdaConfigArgs,
     "get_network_state": GetNetworkStateArgs,
+    "get_recent_changes": GetRecentChangesArgs,
 }
 TOOL_RESPONSE_SCHEMAS: dict[str, type[Answer]] = {
     "get_recent_logs": LogsResponse,
     "get_iam_state": IAMStateResponse,
     "get_lambda_config": LambdaConfigResponse,
     "get_network_state": NetworkStateResponse,
+    "get_recent_changes": ChangesResponse,
 }
 
 

@@ -1,0 +1,15 @@
+"""What an incident says about itself: names that may be used, and the text of its alert."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class About:
+    """`alert` was written by whoever raised it. It may be repeated, but it is no evidence."""
+
+    names: tuple[str, ...] = ()
+    alert: str = ""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return (*self.names, *self.alert.splitlines())

@@ -1,0 +1,66 @@
+"""The whole judgement on a diagnosis: pointers, words, plan and what its conclusion needs. Then its grade.
+
+Contradicted or invented: it has problems and is refused. True pointers, but something is open: `supported`.
+Everything its conclusion needs is shown, and nothing stays unexplained: `proven`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.diagnosis import Diagnosis, Grade
+from affidavit.verification.about import About
+from affidavit.verification.confidence import with_confidence
+from affidavit.verification.entry import Entry
+from affidavit.verification.obligations.conclusion import judge_conclusion
+from affidavit.verification.obligations.situation import Situation
+from affidavit.verification.plans.gate import gated, refused_steps
+from affidavit.verification.text.answers import read_answers
+from affidavit.verification.text.check import text_findings
+from affidavit.verification.verify import Verdict, verify
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assessment:
+    """`open_obligations` are what the conclusion needs and nothing shows."""
+
+    verdict: Verdict
+    open_obligations: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return self.verdict.holds
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Everything that refuses the diagnosis, each naming its place: what a chat model is sent back."""
+        return self.verdict.all_problems
+
+    @property
+    def grade(self) -> Grade | None:
+        if not self.holds:
+            return None
+        return Grade.SUPPORTED if self.open_obligations else Grade.PROVEN
+
+
+def assess(
+    diagnosis: Diagnosis, entries: Sequence[Entry], source: ByteSource | None = None, about: About | None = None
+) -> Assessment:
+    """`source` re-reads quoted log lines; without one they do not hold."""
+    verdict = verify(diagnosis, entries, source)
+    about = about or About()
+    answers = read_answers(entries, about.texts)
+    words = text_findings(diagnosis, answers)
+    conclusion = judge_conclusion(diagnosis, Situation(tuple(entries), about.alert), answers)
+    problems = (*verdict.problems, *words.problems, *conclusion.problems, *refused_steps(diagnosis))
+    return Assessment(
+        verdict=Verdict(pointers=verdict.pointers, problems=tuple(dict.fromkeys(problems))),
+        open_obligations=tuple(dict.fromkeys((*words.unchecked, *conclusion.unchecked)))[:100],
+    )
+
+
+def graded(diagnosis: Diagnosis, entries: Sequence[Entry], found: Assessment) -> Diagnosis:
+    """The diagnosis as it may be stored: grade, open obligations, risks and confidence are ours to say."""
+    opened = tuple(dict.fromkeys((*found.open_obligations, *diagnosis.open_obligations)))[:100]
+    grade = Grade.SUPPORTED if opened else found.grade
+    return with_confidence(gated(diagnosis).model_copy(update={"grade": grade, "open_obligations": opened}), entries)

@@ -1,0 +1,11 @@
+"""What a check of words found."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WordFinding:
+    """`is_refused`: the answers say otherwise, or hold no such thing. Else it is only not shown."""
+
+    says: str
+    is_refused: bool

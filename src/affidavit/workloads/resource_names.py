@@ -1,0 +1,34 @@
+"""Names of resources that policy documents speak of."""
+
+import re
+from collections.abc import Iterator
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from affidavit.ports.json import Item
+
+BUCKET = re.compile(r"^arn:aws[a-z-]*:s3:::(?P<bucket>[a-z0-9.-]{3,63})(?:/|$)")
+
+
+class _Statement(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    Resource: str | list[str] = Field(default_factory=list[str])
+
+
+class _Policy(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    Statement: _Statement | list[_Statement] = Field(default_factory=list[_Statement])
+
+
+def bucket_arns(document: Item) -> Iterator[str]:
+    for resource in _resources(document):
+        if match := BUCKET.match(resource):
+            yield resource[: match.end("bucket")]
+
+
+def _resources(document: Item) -> Iterator[str]:
+    statements = _Policy.model_validate(document).Statement
+    for statement in statements if isinstance(statements, list) else [statements]:
+        yield from [statement.Resource] if isinstance(statement.Resource, str) else statement.Resource
