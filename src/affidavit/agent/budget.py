@@ -5,7 +5,7 @@ from typing import TypedDict
 
 from langchain_core.messages import AIMessage
 
-from affidavit.agent.patience import Patience
+from affidavit.agent.limits import Patience
 from affidavit.evidence.diagnosis import TokenUsage
 
 CHARACTERS_PER_TOKEN = 4

@@ -19,20 +19,22 @@ from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.managed import RemainingSteps
 
-from affidavit.agent.attempts import attempted
+from affidavit.agent.acceptance.submission import judge
 from affidavit.agent.budget import check_deadline, seconds_left, usage_of
-from affidavit.agent.calls import Question, ask, failed, screened
-from affidavit.agent.conversation import check_pairing, pending_calls
-from affidavit.agent.patience import Patience
+from affidavit.agent.chat.conversation import check_pairing, pending_calls
+from affidavit.agent.chat.replies import Replies
+from affidavit.agent.chat.retries import attempted
+from affidavit.agent.limits import Patience
 from affidavit.agent.prompt import NO_TOOL_CALLED, SUBMIT_NOW, sent_back
-from affidavit.agent.replies import Replies
-from affidavit.agent.submission import judge
-from affidavit.agent.toolbox import ToolProvider
-from affidavit.agent.tools import SUBMIT
+from affidavit.agent.subjects.investigable import Investigable, Scope
+from affidavit.agent.toolbox.calls import ToolQuestion, ask, failed, screened
+from affidavit.agent.toolbox.toolbox import ToolProvider
+from affidavit.agent.tools import SUBMIT, create_tools
 from affidavit.evidence.citation import ByteSource
-from affidavit.evidence.diagnosis import Diagnosis, TokenUsage
-from affidavit.incidents.diagnostician import Outcome
-from affidavit.incidents.ledger import Ledger
+from affidavit.evidence.diagnosis import Diagnosis, ProducedBy, TokenUsage
+from affidavit.incidents.attempt.diagnostician import RunOutcome
+from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.verification.about import About
 
 REASON, EXECUTE, FINISH = "agent_reason", "execute_tools", "submit"
 # A reply, its submission, and once more after a correction.
@@ -52,7 +54,7 @@ class AgentState(TypedDict):
     token_usage: Annotated[TokenUsage, add_usage]
     llm_calls: Annotated[int, operator.add]
     rejections: Annotated[int, operator.add]
-    ending: Outcome | None
+    ending: RunOutcome | None
     """Why the answer was asked for, or why the run is over."""
     remaining_steps: RemainingSteps
 
@@ -67,17 +69,20 @@ class Work:
     chat: BaseChatModel
     provider: ToolProvider
     ledger: Ledger
-    functions: frozenset[str]
+    of: Investigable
+    scope: Scope
+    """What of this kind may be asked about."""
     max_tokens: int
-    alert: str = ""
-    """What the alert said: hearsay, like log text."""
+    about: About = field(default_factory=About)
+    """What the incident itself names. Its alert was written by anybody, like log text."""
     source: ByteSource | None = None
+    author: ProducedBy = ProducedBy.CHAT_MODEL
     patience: Patience = field(default_factory=Patience)
 
 
 def build_graph(work: Work) -> Graph:
     """Pass `recursion_limit` on every invoke: a compiled graph carries none."""
-    steps = _Steps(work, Replies(work.chat, work.patience))
+    steps = _Steps(work, Replies(work.chat, work.patience, create_tools(work.of)))
     graph = StateGraph(AgentState)
     graph.add_node(REASON, steps.agent_reason)
     graph.add_node(EXECUTE, steps.execute_tools)
@@ -112,31 +117,31 @@ class _Steps:
             turn.append(HumanMessage(NO_TOOL_CALLED))
         return {"messages": turn, "token_usage": usage_of(reply, characters), "llm_calls": 1, "ending": ending}
 
-    def _asked(self, state: AgentState, ending: Outcome | None) -> list[BaseMessage]:
+    def _asked(self, state: AgentState, ending: RunOutcome | None) -> list[BaseMessage]:
         if ending is not None:
             return [HumanMessage(SUBMIT_NOW)]
         # A reloaded run may have ended on words of the chat model, and turns must alternate.
         return [HumanMessage(NO_TOOL_CALLED)] if isinstance(state["messages"][-1], AIMessage) else []
 
-    def _reason_to_end(self, state: AgentState) -> Outcome | None:
+    def _reason_to_end(self, state: AgentState) -> RunOutcome | None:
         if state["token_usage"].total_tokens >= self._work.max_tokens:
-            return Outcome.TOKEN_CAP
+            return RunOutcome.TOKEN_CAP
         if check_deadline({"deadline": state["deadline"]}, patience=self._work.patience):
-            return Outcome.DEADLINE
-        return Outcome.RECURSION_LIMIT if state["remaining_steps"] <= STEPS_TO_FINISH else None
+            return RunOutcome.DEADLINE
+        return RunOutcome.RECURSION_LIMIT if state["remaining_steps"] <= STEPS_TO_FINISH else None
 
     async def execute_tools(self, state: AgentState) -> dict[str, Any]:
         """Answers every call of the turn, in its order, whatever became of it."""
         calls = cast("AIMessage", state["messages"][-1]).tool_calls
-        answers = [self._answer(one, state) for one in screened(calls, self._work.functions)]
+        answers = [self._answer(one, state) for one in screened(calls, self._work.of, self._work.scope)]
         return {"messages": list(await asyncio.gather(*answers))}
 
-    async def _answer(self, question: Question | ToolMessage, state: AgentState) -> ToolMessage:
+    async def _answer(self, question: ToolQuestion | ToolMessage, state: AgentState) -> ToolMessage:
         if isinstance(question, ToolMessage):
             return question
         return await attempted(
             lambda: asyncio.wait_for(
-                ask(question, self._work.provider, self._work.ledger), timeout=self._work.patience.tool
+                ask(question, self._work.provider, self._work.ledger, self._work.of), timeout=self._work.patience.tool
             ),
             incident_id=state["incident_id"],
             timed={"deadline": state["deadline"]},
@@ -150,9 +155,9 @@ class _Steps:
         judged = judge(
             first["args"],
             self._work.ledger.entries,
-            self._work.functions,
-            alert=self._work.alert,
+            self._work.about,
             source=self._work.source,
+            by=self._work.author,
         )
         if judged.diagnosis is not None:
             accepted = ToolMessage("accepted", tool_call_id=str(first["id"]), name=SUBMIT)

@@ -10,39 +10,44 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphRecursionError  # pyright: ignore[reportMissingTypeStubs] - LangGraph ships none
 
-from affidavit.agent.attempts import OutOfTime, attempted
 from affidavit.agent.budget import Timed, seconds_left
-from affidavit.agent.calls import Question, ask
-from affidavit.agent.certainty import unanswered
-from affidavit.agent.conversation import as_chain, as_saved, from_saved, is_rejected
-from affidavit.agent.errors import classify_error
+from affidavit.agent.chat.conversation import as_chain, as_saved, from_saved, is_rejected, pending_calls, refusals
+from affidavit.agent.chat.offline import OfflineChat
+from affidavit.agent.chat.retries import OutOfTime, attempted
+from affidavit.agent.chat.tracing import switch_off_tracing
+from affidavit.agent.error_categories import classify_error
 from affidavit.agent.graph import AgentState, Work, build_graph
-from affidavit.agent.offline import OfflineChat
-from affidavit.agent.patience import Patience
-from affidavit.agent.prompt import SYSTEM, incident_text
-from affidavit.agent.rules import best_so_far
-from affidavit.agent.toolbox import Toolbox, ToolProvider
+from affidavit.agent.limits import Patience
+from affidavit.agent.prompt import ASK_AGAIN, described, incident_text
+from affidavit.agent.subjects.table import investigable
+from affidavit.agent.toolbox.calls import ToolQuestion, ask
+from affidavit.agent.toolbox.toolbox import Toolbox, ToolProvider
+from affidavit.agent.toolbox.unanswered import failed_tools, unanswered
 from affidavit.evidence.citation import ByteSource
-from affidavit.evidence.diagnosis import Diagnosis, ProducedBy, TokenUsage
-from affidavit.incidents.diagnostician import AgentError, AgentResult, Checkpoint, LeaseLost, Limits, Outcome
+from affidavit.evidence.diagnosis import Diagnosis, FaultType, Grade, ProducedBy, TokenUsage
+from affidavit.incidents.attempt.about_incident import about_incident
+from affidavit.incidents.attempt.diagnostician import AgentError, AgentResult, Checkpoint, LeaseLost, Limits, RunOutcome
+from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.incidents.incident import Incident
-from affidavit.incidents.ledger import Ledger
-from affidavit.ports import JsonValue
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS, function_name
+from affidavit.ports.json import JsonValue
 
 # Of the time for gathering; the rest is for the rules, so that all is done by `end_before`.
 ASKING_SHARE = 0.8
 REASONS = {
-    Outcome.RECURSION_LIMIT: "recursion limit exhausted without diagnosis",
-    Outcome.DEADLINE: "the deadline came before the chat model's diagnosis",
-    Outcome.TOKEN_CAP: "the token cap was reached before the chat model's diagnosis",
-    Outcome.UNVERIFIED: "the chat model's diagnosis did not hold",
+    RunOutcome.RECURSION_LIMIT: "recursion limit exhausted without diagnosis",
+    RunOutcome.DEADLINE: "the deadline came before the chat model's diagnosis",
+    RunOutcome.TOKEN_CAP: "the token cap was reached before the chat model's diagnosis",
+    RunOutcome.UNVERIFIED: "the chat model's diagnosis did not hold",
 }
 REASONS_BY_RULES = {
-    Outcome.DEADLINE: "the deadline came before the rules' conclusion",
-    Outcome.TOKEN_CAP: "the answers are longer than the token cap allows",
-    Outcome.UNVERIFIED: "rules prove nothing of what was read; no chat model was asked",
+    RunOutcome.DEADLINE: "the deadline came before the rules' conclusion",
+    RunOutcome.TOKEN_CAP: "the answers are longer than the token cap allows",
+    RunOutcome.UNVERIFIED: "rules prove nothing of what was read; no chat model was asked",
 }
+
+
+class ForeignSubject(Exception):
+    """What answered is another thing of the same name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +62,7 @@ class ChatDiagnostician:
     def investigate(
         self, incident: Incident, *, ledger: Ledger, limits: Limits, spent: TokenUsage, checkpoint: Checkpoint
     ) -> AgentResult:
+        switch_off_tracing()
         run = _Run(self, incident, ledger, limits, spent, checkpoint)
         return asyncio.run(run.result())
 
@@ -77,9 +83,13 @@ class _Run:
         self._limits = limits
         self._checkpoint = checkpoint
         self._timed: Timed = {"deadline": limits.deadline.timestamp()}
-        self._functions = tuple(dict.fromkeys(function_name(name) for name in incident.resources))
+        self._of = investigable(incident.subject.kind)
+        self._ids = tuple(dict.fromkeys(self._of.subject_id(name) for name in incident.resources))
+        self._scope = self._of.scope(incident, ledger.entries)
         self._before = len(ledger.entries)
+        self._failed_before = failed_tools(ledger.entries)
         self._steps = 0
+        self._told_before = 0
         self._rule_failure: tuple[str, ...] = ()
         self._latest = self._first_state(spent, checkpoint.load())
 
@@ -99,9 +109,12 @@ class _Run:
         except LeaseLost:
             raise
         except GraphRecursionError:
-            ending = Outcome.RECURSION_LIMIT
+            ending = RunOutcome.RECURSION_LIMIT
         except OutOfTime:
-            ending = Outcome.DEADLINE
+            ending = RunOutcome.DEADLINE
+        except ForeignSubject as error:
+            # Nothing that was read is about the incident, so nothing of it is kept as a conclusion.
+            return self._as_result(RunOutcome.FOREIGN, gaps=(str(error),))
         except Exception as error:  # noqa: BLE001 - a result always comes back, whatever failed
             await self._gather(provider)
             return self._failed(error)
@@ -119,16 +132,18 @@ class _Run:
             until_before=self._how.patience.end_before,
         )
 
-    async def _walk(self, provider: ToolProvider) -> Outcome:
+    async def _walk(self, provider: ToolProvider) -> RunOutcome:
         """Every step is saved, so that an attempt after a crash goes on from there."""
         work = Work(
             chat=self._how.chat,
             provider=provider,
             ledger=self._ledger,
-            functions=frozenset(self._functions),
+            of=self._of,
+            scope=self._scope,
             max_tokens=self._limits.max_tokens,
-            alert=f"{self._incident.signal_name}\n{self._incident.error_type}\n{self._incident.message}",
+            about=about_incident(self._incident),
             source=self._how.source,
+            author=self._author,
             patience=self._how.patience,
         )
         steps = build_graph(work).astream(  # pyright: ignore[reportUnknownMemberType] - LangGraph leaves it open
@@ -139,77 +154,91 @@ class _Run:
         is_first = True
         async for state in steps:
             self._latest = {**self._latest, **cast("Mapping[str, Any]", state)}
+            if why := self._of.mismatch(self._incident, self._ledger.entries):
+                raise ForeignSubject(why)
             if not is_first:
                 self._steps += 1
                 self._checkpoint.save(self._saved(), self._latest["token_usage"])
             is_first = False
-        return Outcome.UNVERIFIED if is_rejected(self._messages) else self._latest["ending"] or Outcome.UNVERIFIED
+        return RunOutcome.UNVERIFIED if is_rejected(self._messages) else self._latest["ending"] or RunOutcome.UNVERIFIED
 
     async def _gather(self, provider: ToolProvider) -> None:
         """Evidence even without a chat model: what was not asked yet is asked now, while time lasts."""
-        asked = {entry.tool for entry in self._ledger.entries}
+        asked = {entry.tool for entry in self._ledger.entries} - self._failed_before
         questions = [
-            Question(call_id="gathered", tool=tool, arguments={"lambda_name": self._functions[0]})
-            for tool in TOOL_ARG_SCHEMAS
-            if self._functions and tool not in asked
+            ToolQuestion(call_id="gathered", tool=tool, arguments=self._chosen_arguments(tool))
+            for tool in self._of.unprompted
+            if self._ids and tool not in asked
         ]
         room = seconds_left(self._timed) - self._how.patience.end_before
         if not questions or room <= 0:
             return
-        answers = [asyncio.ensure_future(ask(question, provider, self._ledger)) for question in questions]
+        answers = [asyncio.ensure_future(ask(question, provider, self._ledger, self._of)) for question in questions]
         _, late = await asyncio.wait(answers, timeout=min(room * ASKING_SHARE, self._how.patience.tool))
         for task in late:
             task.cancel()
         # What failed here has no answer in the ledger, and that is what the gaps will say.
         await asyncio.gather(*answers, return_exceptions=True)
 
-    def _concluded(self, outcome: Outcome) -> AgentResult:
+    def _chosen_arguments(self, tool: str) -> Mapping[str, JsonValue]:
+        return self._of.scoped(tool, self._of.arguments(tool, self._ids[0]), self._scope)
+
+    def _concluded(self, outcome: RunOutcome) -> AgentResult:
         """The accepted diagnosis, else what the rules prove, else the reason why there is none."""
         accepted = cast("Diagnosis | None", self._latest["diagnosis"])
         if accepted is not None:
-            gaps = (*accepted.gaps, *self._dissent(accepted))
-            told = accepted.model_copy(update={"produced_by": self._author, "gaps": gaps})
-            return self._as_result(Outcome.DIAGNOSED, diagnosis=told)
+            gaps = tuple(dict.fromkeys((*accepted.gaps, *self._of.gaps(self._ledger.entries))))[:100]
+            told = self._with_dissent(accepted.model_copy(update={"produced_by": self._author, "gaps": gaps}))
+            return self._as_result(RunOutcome.DIAGNOSED, diagnosis=told)
         reason = self._reason(outcome)
         proven = self._best(reason)
         if proven is not None:
-            return self._as_result(Outcome.DIAGNOSED, diagnosis=proven)
+            return self._as_result(RunOutcome.DIAGNOSED, diagnosis=proven)
         why = (*unanswered(self._ledger.entries), reason, *self._unasked())
         return self._as_result(outcome, gaps=why)
 
-    def _reason(self, outcome: Outcome) -> str:
+    def _reason(self, outcome: RunOutcome) -> str:
         own = REASONS_BY_RULES.get(outcome) if self._author is ProducedBy.RULES else None
         return own or REASONS.get(outcome, str(outcome))
 
-    def _dissent(self, accepted: Diagnosis) -> tuple[str, ...]:
-        """True pointers can be cited for a false cause. What rules make of the same answers stands beside it, then."""
-        proven = self._best("") if self._author is ProducedBy.CHAT_MODEL else None
-        if proven is None or set(proven.fault_types) == set(accepted.fault_types):
-            return ()
-        kinds = ", ".join(proven.fault_types) or "no fault"
-        return (f"rules read the same answers otherwise ({kinds}): {proven.root_cause}"[:1000],)
+    def _with_dissent(self, accepted: Diagnosis) -> Diagnosis:
+        """True pointers can be cited for a false cause: what rules make of the same answers stands beside it.
+
+        Where the chat model found no cause and rules do, theirs is taken.
+        """
+        rules = self._best("") if self._author is ProducedBy.CHAT_MODEL else None
+        if rules is None or set(rules.fault_types) == set(accepted.fault_types):
+            return accepted
+        if set(accepted.fault_types) == {FaultType.UNKNOWN}:
+            gap = f"the chat model found no cause: {accepted.root_cause}"[:1000]
+            return rules.model_copy(update={"gaps": (*(one for one in rules.gaps if one), gap)})
+        kinds = ", ".join(rules.fault_types) or "no fault"
+        doubt = f"rules read the same answers otherwise ({kinds}): {rules.root_cause}"[:1000]
+        opened = (*accepted.open_obligations, doubt)
+        return accepted.model_copy(update={"grade": Grade.SUPPORTED, "open_obligations": opened})
 
     def _failed(self, error: BaseException) -> AgentResult:
         """Somebody may cure it, so the run failed; what the rules prove meanwhile goes along."""
         told = classify_error(error)
         best = self._best(f"the run failed: {told}")
-        return self._as_result(Outcome.ERROR, error=told, best_so_far=best, gaps=self._unasked())
+        return self._as_result(RunOutcome.ERROR, error=told, best_so_far=best, gaps=self._unasked())
 
     def _best(self, gap: str) -> Diagnosis | None:
         try:
-            return best_so_far(self._ledger.entries, (gap[:1000], *self._unasked()))
+            gaps = (gap[:1000], *self._unasked())
+            return self._of.conclude(self._ledger.entries, gaps, alert=described(self._incident))
         except Exception as error:  # noqa: BLE001 - a bug in a rule must not cost the result of the run
             self._rule_failure = (f"the rules failed: {type(error).__name__}: {error}"[:1000],)
             return None
 
     def _unasked(self) -> tuple[str, ...]:
         answered = {entry.tool for entry in self._ledger.entries}
-        missing = (f"{tool} was not answered" for tool in TOOL_ARG_SCHEMAS if tool not in answered)
+        missing = (f"{tool} was not answered" for tool in self._of.unprompted if tool not in answered)
         return (*self._rule_failure, *missing)
 
     def _as_result(
         self,
-        outcome: Outcome,
+        outcome: RunOutcome,
         *,
         diagnosis: Diagnosis | None = None,
         best_so_far: Diagnosis | None = None,
@@ -228,6 +257,7 @@ class _Run:
             tools_called=tuple(entry.tool for entry in self._ledger.entries[self._before :]),
             steps=self._steps,
             gaps=gaps,
+            refusals=refusals(self._messages[self._told_before :]),
         )
 
     @property
@@ -240,11 +270,11 @@ class _Run:
 
     def _first_state(self, spent: TokenUsage, saved: JsonValue) -> dict[str, Any]:
         shape = cast("Mapping[str, Any]", saved if isinstance(saved, Mapping) else {})
-        described = _described(self._incident)
-        messages = from_saved(shape["messages"]) if shape.get("messages") else _opening(described, self._functions)
+        told = described(self._incident)
+        messages = self._resumed(shape) if shape.get("messages") else self._opening(told)
         return {
             "messages": messages,
-            "incident": described,
+            "incident": told,
             "incident_id": self._incident.incident_id,
             "diagnosis": None,
             "deadline": self._timed["deadline"],
@@ -254,21 +284,17 @@ class _Run:
             "ending": None,
         }
 
+    def _opening(self, told: Mapping[str, object]) -> list[BaseMessage]:
+        text = incident_text(told, self._of.kind, self._ids, notes=self._of.notes(self._ledger.entries))
+        return [SystemMessage(self._of.prompt), HumanMessage(text)]
+
+    def _resumed(self, shape: Mapping[str, Any]) -> list[BaseMessage]:
+        """The conversation so far. An error is no answer: what failed in an earlier attempt may be asked again."""
+        messages = from_saved(shape["messages"])
+        self._told_before = len(messages)
+        if self._failed_before and not pending_calls(messages):
+            messages.append(HumanMessage(f"{ASK_AGAIN}{', '.join(sorted(self._failed_before))}."))
+        return messages
+
     def _saved(self) -> JsonValue:
         return {"messages": as_saved(self._messages), "rejections": self._latest["rejections"]}
-
-
-def _opening(described: Mapping[str, object], functions: Sequence[str]) -> list[BaseMessage]:
-    return [SystemMessage(SYSTEM), HumanMessage(incident_text(described, functions))]
-
-
-def _described(incident: Incident) -> dict[str, object]:
-    return {
-        "signal": str(incident.signal),
-        "signal_name": incident.signal_name,
-        "error_type": incident.error_type,
-        "message": incident.message,
-        "occurred_at": incident.occurred_at.isoformat(),
-        "region": incident.region,
-        "resources": list(incident.resources),
-    }

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from affidavit.evidence.diagnosis import TokenUsage
-from affidavit.incidents.diagnostician import AgentError, AgentResult, Checkpoint, Limits, Outcome
+from affidavit.incidents.attempt.diagnostician import AgentError, AgentResult, Checkpoint, Limits, RunOutcome
+from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.incidents.incident import Incident
-from affidavit.incidents.ledger import Ledger
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,4 +17,4 @@ class UnableDiagnostician:
     def investigate(
         self, incident: Incident, *, ledger: Ledger, limits: Limits, spent: TokenUsage, checkpoint: Checkpoint
     ) -> AgentResult:
-        return AgentResult(outcome=Outcome.ERROR, token_usage=spent, error=self.error)
+        return AgentResult(outcome=RunOutcome.ERROR, token_usage=spent, error=self.error)

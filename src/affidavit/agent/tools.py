@@ -1,32 +1,31 @@
-"""The tools as the chat model sees them: four questions and one way to finish."""
+"""The tools as the chat model sees them: the questions about the subject, and one way to finish."""
 
+import json
 from functools import cache
 from typing import Any
 
 from langchain_core.utils.json_schema import dereference_refs
 
+from affidavit.agent.subjects.investigable import Investigable
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.workloads.descriptions import ANSWERS, ASK_WHEN, EXAMPLE
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
 SUBMIT = "submit_diagnosis"
 
 _SUBMIT_DESCRIPTION = (
     "Hand in the diagnosis. A program re-reads every pointer in `evidence`; what does not match comes back. "
-    'Example of a pointer: {"tool": "get_lambda_config", "field": "/ReservedConcurrentExecutions", "value": 0, '
-    '"interpretation": "The function can never run."}'
+    "Example of a pointer: "
 )
 # Ours to say: whether a program agrees, and who wrote it.
-_NOT_ASKED = ("produced_by", "confidence")
+_NOT_ASKED = ("produced_by", "confidence", "grade", "open_obligations")
 
 
-def create_tools() -> list[dict[str, Any]]:
+def create_tools(of: Investigable) -> list[dict[str, Any]]:
     """One specification per tool, in the form every LangChain chat model binds."""
     questions = [
-        _tool(name, f"{ANSWERS[name]} {ASK_WHEN[name]} {EXAMPLE}", schema.model_json_schema())
-        for name, schema in TOOL_ARG_SCHEMAS.items()
+        _tool(name, of.descriptions[name], schema.model_json_schema()) for name, schema in of.argument_schemas.items()
     ]
-    return [*questions, _tool(SUBMIT, _SUBMIT_DESCRIPTION, _submission_schema())]
+    example = json.dumps(dict(of.example_pointer))
+    return [*questions, _tool(SUBMIT, f"{_SUBMIT_DESCRIPTION}{example}", _submission_schema())]
 
 
 @cache

@@ -1,13 +1,14 @@
-"""One reversible change each: what was there, what it becomes, and how to go either way. All of them can be repeated.
+"""The reversible changes: each holds the old and the new state, and can make and undo itself. Both can be repeated.
 
-They are saved before they are made and read back after a crash, hence Pydantic.
+They are Pydantic records because they are saved before they are made and read back after a crash.
 """
 
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from affidavit.ports import FaultTarget, Item
+from affidavit.ports.fault_target import FaultTarget
+from affidavit.ports.json import Item
 
 Raw = dict[str, JsonValue]
 
@@ -17,7 +18,7 @@ class _Change(BaseModel):
 
 
 class InlinePolicyChange(_Change):
-    """Takes statements, or parts of them, out of an inline policy; without any left the policy goes."""
+    """Takes statements, or parts of them, out of an inline policy. When none is left, the policy is deleted."""
 
     kind: Literal["inline_policy"] = "inline_policy"
     role: str

@@ -1,9 +1,9 @@
-"""What can be chosen. Apart from the rest because the command line needs it at once and nothing heavy with it."""
+"""The faults that can be injected. A separate module, so that the command line need not load the heavy ones."""
 
 from enum import StrEnum
 
 
-class Fault(StrEnum):
+class InjectedFault(StrEnum):
     IAM = "iam"
     THROTTLE = "throttle"
     NETWORK = "network"

@@ -1,6 +1,6 @@
-"""Inject and restore. What was there is saved before anything changes, and forgotten only after it is back.
+"""Injects and restores faults. The old state is saved before anything changes, and deleted only after it is restored.
 
-A saved experiment also bars a second one of its kind: it would save the broken state as the good one.
+While an experiment is saved, a second one of its kind is refused: it would save the broken state as the good one.
 """
 
 from collections.abc import Sequence
@@ -8,20 +8,23 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from affidavit.chaos.changes import Change
-from affidavit.chaos.choices import Fault
+from affidavit.changes.reversible import Change
+from affidavit.chaos.choices import InjectedFault
 from affidavit.chaos.guard import check_allowed
 from affidavit.errors import Conflict, InvariantBroken, NotFound, UpstreamFailed
-from affidavit.ports import Absent, Clock, ConditionFailed, Delete, FaultTarget, Item, Key, Put, Table
+from affidavit.ports.clock import Clock
+from affidavit.ports.fault_target import FaultTarget
+from affidavit.ports.json import Item
+from affidavit.ports.table import Absent, ConditionFailed, Delete, Key, Put, Table
 
 
 class Experiment(BaseModel):
-    """As saved. `changes` may have been made, or in part, or not yet: a crash can come anywhere."""
+    """An experiment as saved. After a crash, some, all or none of its `changes` may have been made."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     function: str
-    fault: Fault
+    fault: InjectedFault
     account: str
     started_at: datetime
     changes: tuple[Change, ...]
@@ -37,7 +40,7 @@ def inject(
     clock: Clock,
     *,
     function: str,
-    fault: Fault,
+    fault: InjectedFault,
     changes: Sequence[Change],
     accounts: frozenset[str],
 ) -> Experiment:
@@ -52,7 +55,7 @@ def inject(
     return experiment
 
 
-def restore(target: FaultTarget, table: Table, *, function: str, fault: Fault) -> Experiment:
+def restore(target: FaultTarget, table: Table, *, function: str, fault: InjectedFault) -> Experiment:
     """Put back what was there, in reverse. May be repeated, also after a crash half-way.
 
     Raises NotFound when nothing is saved.
@@ -66,7 +69,7 @@ def restore(target: FaultTarget, table: Table, *, function: str, fault: Fault) -
 
 
 def saved_experiments(target: FaultTarget, table: Table, *, function: str) -> list[Experiment]:
-    """What is not restored yet."""
+    """Experiments that are not restored yet."""
     return [_read(item) for item in table.query(f"CHAOS#{target.account()}#{function}")]
 
 
@@ -74,7 +77,7 @@ def _save(table: Table, experiment: Experiment) -> None:
     item: Item = {
         "pk": experiment.key.pk,
         "sk": experiment.key.sk,
-        # One text: a table may hand numbers back in another form, and what was there must come back exactly.
+        # Stored as one text: a table may return numbers in another form, and the old state must come back exactly.
         "experiment": experiment.model_dump_json(),
     }
     try:
@@ -86,7 +89,7 @@ def _save(table: Table, experiment: Experiment) -> None:
         ) from error
 
 
-def _load(table: Table, account: str, function: str, fault: Fault) -> Experiment:
+def _load(table: Table, account: str, function: str, fault: InjectedFault) -> Experiment:
     item = table.get(Key(pk=f"CHAOS#{account}#{function}", sk=fault.value))
     if item is None:
         raise NotFound(f"no {fault} experiment on {function} is saved", hint="there is nothing to restore")

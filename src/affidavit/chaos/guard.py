@@ -1,17 +1,17 @@
-"""Chaos only where it is wanted: a listed account, and a tag on every single thing it would touch."""
+"""Refuses chaos outside listed accounts, and on anything that lacks the chaos tag."""
 
 from collections.abc import Iterable, Sequence
 
-from affidavit.chaos.changes import Change
+from affidavit.changes.reversible import Change
 from affidavit.errors import InputRefused
-from affidavit.ports import FaultTarget
+from affidavit.ports.fault_target import FaultTarget
 
 TAG = "affidavit:chaos"
 ALLOWED = "allowed"
 
 
 def check_allowed(target: FaultTarget, function: str, changes: Sequence[Change], *, accounts: frozenset[str]) -> None:
-    """Raises InputRefused unless account, function and all that the changes touch are allowed. No list: nothing is."""
+    """Raises InputRefused unless the account is listed, and the function and all that changes carry the tag."""
     account = target.account()
     if account not in accounts:
         raise InputRefused(

@@ -1,8 +1,8 @@
-"""Which changes make a fault, worked out from what is there now. Planning reads; it changes nothing."""
+"""Plans the changes that cause a fault, from the current state. Planning only reads."""
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from affidavit.chaos.changes import (
+from affidavit.changes.reversible import (
     AclEntryChange,
     AttachmentChange,
     Change,
@@ -15,7 +15,8 @@ from affidavit.chaos.changes import (
 )
 from affidavit.chaos.choices import NetworkMethod, RevokeTarget
 from affidavit.errors import InputRefused
-from affidavit.ports import FaultTarget, Item
+from affidavit.ports.fault_target import FaultTarget
+from affidavit.ports.json import Item
 
 Statement = dict[str, JsonValue]
 
@@ -55,7 +56,7 @@ class _Granting(BaseModel):
         return any(_service(action) in (*services, "*") for action in _listed(self.Action))
 
     def unlisted(self, services: tuple[str, ...]) -> list[str]:
-        """Everything but a list is granted: the services that are not wholly on it."""
+        """For a `NotAction` statement, which grants all but a list: the services it still grants something of."""
         listed = {action.lower() for action in _listed(self.NotAction or [])}
         return [service for service in services if not listed & {"*", f"{service}:*"}]
 
@@ -71,8 +72,8 @@ class _Policy(BaseModel):
 
 
 def plan_revoke(target: FaultTarget, function: str, what: RevokeTarget) -> list[Change]:
-    """Takes away every statement of the role that grants an action of the services; of one that grants all but a list
-    only the services."""
+    """Removes every statement of the role that grants an action of the services. A `NotAction` statement stays, without
+    the services."""
     role = _function(target, function).role_name
     inline = [
         change

@@ -1,11 +1,14 @@
-"""An incident: what an alert means, whichever shape it came in."""
+"""An incident: what an alert says, whichever shape it came in."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NewType
+from typing import Any, NewType
 
 from pydantic import TypeAdapter
+
+from affidavit.evidence.subject import Subject, SubjectKind
 
 IncidentId = NewType("IncidentId", str)
 
@@ -16,12 +19,23 @@ class Signal(StrEnum):
     FAILURE_REPORT = "failure_report"
     ALARM = "alarm"
     INVOCATION_FAILURE = "invocation_failure"
+    NODE_EVENT = "node_event"
+    """AWS or the cluster tells that something happens to a node."""
     OTHER = "other"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LifecycleAction:
+    """An Auto Scaling group waits with the end of a node until somebody completes this action."""
+
+    group: str
+    hook: str
+    token: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Incident:
-    """`resources` are what an investigation may look at, functions first, and nothing else.
+    """`subject` is what it is about; `resources` are all of that kind that an investigation may look at.
 
     Everything here but the ids comes from the alert: it tells where to look and is never evidence.
     """
@@ -30,6 +44,7 @@ class Incident:
     delivery_id: str
     account: str
     region: str
+    subject: Subject
     resources: tuple[str, ...]
     signal: Signal
     signal_name: str
@@ -37,13 +52,17 @@ class Incident:
     message: str
     occurred_at: datetime
     error_type: str = "unknown"
+    metric: str = ""
+    """What an alarm measures, when it is one metric."""
     may_join: IncidentId | None = None
     """The incident of the time window before, to which this alert belongs when that one began shortly ago."""
-
-    @property
-    def function(self) -> str:
-        """The function the alert is about; empty when it names none."""
-        return self.resources[0] if self.resources else ""
+    cluster: str = ""
+    """Of a node: as the alert says, and once the node is known, as AWS says."""
+    node_name: str = ""
+    """What the alert called a node that it did not name by its instance id."""
+    lifecycle: LifecycleAction | None = None
+    given_index: str = ""
+    """Of a bundle that the person who asks gave along, and so vouches for. No alert can set it."""
 
 
 _INCIDENT = TypeAdapter(Incident)
@@ -54,4 +73,9 @@ def incident_to_json(incident: Incident) -> str:
 
 
 def incident_from_json(raw: str) -> Incident:
-    return _INCIDENT.validate_json(raw)
+    """Incidents stored by earlier versions have no subject: they are about their first resource, a function."""
+    shape: dict[str, Any] = json.loads(raw)
+    if isinstance(shape, dict) and "subject" not in shape:  # pyright: ignore[reportUnnecessaryIsInstance] any JSON
+        first = next(iter(shape.get("resources") or ()), "")
+        shape["subject"] = {"kind": SubjectKind.FUNCTION.value, "id": str(first)}
+    return _INCIDENT.validate_json(json.dumps(shape))

@@ -1,107 +1,119 @@
-"""The supervisor: decides what a delivery is, and has an incident that nobody works on attempted.
+"""Decides what a delivery is, and starts an attempt if no worker holds the incident.
 
 A duplicate is answered with a read or two, so nothing here loads what only an attempt needs: neither a chat-model
-library (the investigator is built by `diagnostician` at the moment it is needed) nor the verifier.
+library (`diagnostician` builds the investigator at the moment it is needed) nor the verifier.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
-from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
 
 from affidavit.errors import Conflict
-from affidavit.incidents.breaker import Breaker
-from affidavit.incidents.context import IncidentContexts
-from affidavit.incidents.diagnostician import Diagnostician
+from affidavit.evidence.diagnosis import FaultType
+from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.incidents.equipment import Equipment
+from affidavit.incidents.handled import Handled, Receipt
 from affidavit.incidents.incident import Incident, IncidentId
-from affidavit.incidents.people import People
-from affidavit.incidents.records import Records
-from affidavit.incidents.state import Lease, State, not_known
-from affidavit.incidents.states import IncidentStates
-from affidavit.incidents.telemetry import Telemetry
-from affidavit.ports import Clock, Notifier
-
-if TYPE_CHECKING:
-    from affidavit.evidence.citation import ByteSource
-    from affidavit.incidents.degraded import Degraded
+from affidavit.incidents.intake.foreign_alerts import ForeignAlert
+from affidavit.incidents.intake.node_gate import NoNodeOfOurs
+from affidavit.incidents.intake.same_failure import is_retry, is_same_failure
+from affidavit.incidents.store.episodes import AlarmEpisode
+from affidavit.incidents.store.state import IncidentState, Lease, not_known
 
 STALE_REASON = "stale watchdog timeout"
-
-
-class Handled(StrEnum):
-    """What became of a delivery."""
-
-    RAN = "ran"
-    SKIPPED = "already handled"
-    DEFERRED = "deferred"
-    LOST = "taken over"
+# Each time somebody else was faster. Then it is opened without looking: two incidents are better than none.
+PLACING_TRIES = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Supervisor:
-    """`diagnostician` and `degraded` are called only when an incident really runs."""
+class Supervisor(Equipment):
+    def receive(self, alert: Incident, *, remaining: timedelta) -> Receipt:
+        """Handle one delivery. `remaining` is how long this worker may live. Raises ForeignAlert or NoNodeOfOurs."""
+        if self.held is None or alert.lifecycle is None:
+            return self._receive(alert, remaining)
+        self.held.hold(alert)
+        try:
+            receipt = self._receive(alert, remaining)
+        except (ForeignAlert, NoNodeOfOurs):
+            self.held.settle(alert, None)
+            raise
+        self.held.settle(alert, receipt.incident_id)
+        return receipt
 
-    states: IncidentStates
-    contexts: IncidentContexts
-    records: Records
-    breaker: Breaker
-    telemetry: Telemetry
-    clock: Clock
-    diagnostician: Callable[[], Diagnostician]
-    max_tokens: int
-    degraded: "Callable[[Incident], Degraded] | None" = None
-    source: "ByteSource | None" = None
-    notifier: Notifier | None = None
-
-    @property
-    def people(self) -> People:
-        return People(states=self.states, contexts=self.contexts, telemetry=self.telemetry, notifier=self.notifier)
-
-    # --- deciding ----------------------------------------------------------------------------------------------------
-
-    def receive(self, incident: Incident, *, remaining: timedelta) -> Handled:
-        """Handle one delivery. `remaining` is how long this worker may live."""
-        incident = self.joined(incident)
-        seen = self.states.get_state(incident.incident_id)
-        if self._skips(seen):
-            return self._skip(incident.incident_id, seen)
-        if seen is not None and not seen.has_attempts_left:
-            self.give_up(seen)
-            return Handled.SKIPPED
-        lease = self.states.take(incident, seen, deadline=self.clock.now() + remaining)
-        return self._skip(incident.incident_id, seen) if lease is None else self.run(lease)
+    def _receive(self, alert: Incident, remaining: timedelta) -> Receipt:
+        seen = self.states.get_state(alert.incident_id)
+        return self._handled(seen, remaining) if seen is not None else self._receive_new(alert, remaining)
 
     def resume(self, incident_id: IncidentId, *, remaining: timedelta) -> Handled:
         """Give an incident that is due its next attempt."""
-        seen = self.states.get_state(incident_id)
-        if seen is None:
-            raise not_known(incident_id)
-        return self.receive(replace(seen.incident, may_join=None), remaining=remaining)
+        return self._handled(self._known(incident_id), remaining).handled
 
     def redrive(self, incident_id: IncidentId, *, remaining: timedelta) -> Handled:
         """Run an incident again on a person's word, whether or not it is due. One that has a diagnosis is kept."""
-        seen = self.states.get_state(incident_id)
-        if seen is None:
-            raise not_known(incident_id)
+        seen = self._known(incident_id)
         if seen.status.has_diagnosis or seen.is_leased(self.clock.now()):
             raise Conflict(
                 f"incident {incident_id} is {seen.status}",
                 hint="`affidavit incident show` has its diagnosis; a running one ends or falls free by itself",
             )
         lease = self.states.reopen(seen, deadline=self.clock.now() + remaining)
-        return self._skip(incident_id, seen) if lease is None else self.run(lease)
+        return self._skip(seen) if lease is None else self.run(lease)
 
-    def give_up(self, seen: State) -> bool:
+    def give_up(self, seen: IncidentState) -> bool:
         """Close an incident that killed its last worker; False when it is alive or was taken over."""
         closed = self.states.give_up(seen, STALE_REASON)
         if closed is not None:
-            self._keep_leftovers(closed)
-        self.people.tell(seen.incident.incident_id)
+            self._salvage(closed)
+        self.people.tell(seen.incident_id)
         return closed is not None
 
-    def _keep_leftovers(self, closed: State) -> None:
-        from affidavit.incidents.leftovers import keep_leftovers
+    def wake(self, subject: Subject, *, remaining: timedelta) -> list[Receipt]:
+        """Evidence of this subject is there: run the incidents that wait for it."""
+        woken: list[Receipt] = []
+        if self.held is not None:
+            self.held.look(subject.id)
+        for seen in self.states.waiting_for(subject):
+            lease = self.states.wake(seen, deadline=self.clock.now() + remaining)
+            handled = Handled.SKIPPED if lease is None else self.run(lease)
+            woken.append(Receipt(incident_id=seen.incident_id, handled=handled))
+        return woken
+
+    def note_ok(self, alarm: Incident) -> None:
+        """An alarm went back to OK: when it fires again, that is another failure."""
+        self.states.episodes.note_ok(alarm)
+
+    def run(self, lease: Lease) -> Handled:
+        """Investigate under a lease. An error that is no result is stored as such, and raised for the event source."""
+        # Here, because a duplicate needs none of it.
+        from affidavit.incidents.attempt.attempt import Attempt
+
+        return Attempt(under=self, lease=lease).run()
+
+    # --- an incident that is known -----------------------------------------------------------------------------------
+
+    def _handled(self, seen: IncidentState, remaining: timedelta) -> Receipt:
+        return Receipt(incident_id=seen.incident_id, handled=self._handle(seen, remaining))
+
+    def _handle(self, seen: IncidentState, remaining: timedelta) -> Handled:
+        if not seen.is_due(self.clock.now()):
+            return self._skip(seen)
+        if not seen.has_attempts_left:
+            self.give_up(seen)
+            return Handled.SKIPPED
+        lease = self.states.take(seen.incident, seen, deadline=self.clock.now() + remaining)
+        return self._skip(seen) if lease is None else self.run(lease)
+
+    def _skip(self, seen: IncidentState) -> Handled:
+        self.telemetry.log("delivery_skipped", incident_id=seen.incident_id, status=seen.status)
+        return Handled.SKIPPED
+
+    def _known(self, incident_id: IncidentId) -> IncidentState:
+        seen = self.states.get_state(incident_id)
+        if seen is None:
+            raise not_known(incident_id)
+        return seen
+
+    def _salvage(self, closed: IncidentState) -> None:
+        from affidavit.incidents.attempt.salvage import keep_leftovers
 
         try:
             keep_leftovers(closed, self)
@@ -110,29 +122,60 @@ class Supervisor:
                 "leftovers_failed", incident_id=closed.incident_id, message=f"{type(error).__name__}: {error}"
             )
 
-    def _dedup_or_recover(self, incident_id: IncidentId) -> Literal["skip"] | None:
-        """None: nobody has it, so it is to be run. A fresh lease or an end means skip."""
-        return "skip" if self._skips(self.states.get_state(incident_id)) else None
+    # --- an alert that nobody saw before -----------------------------------------------------------------------------
 
-    def _skips(self, seen: State | None) -> bool:
-        return seen is not None and not seen.is_due(self.clock.now())
+    def _receive_new(self, alert: Incident, remaining: timedelta) -> Receipt:
+        """It joins the incident of the same failure, or opens its own."""
+        alert = self._placed(alert)
+        for attempt in range(PLACING_TRIES + 1):
+            episode = self.states.episodes.current(alert)
+            joined = self._joined(alert, episode)
+            if joined is not None:
+                return self._handled(joined, remaining)
+            self.home.check(alert)
+            lease = self.states.open(
+                self._redacted(alert), episode, deadline=self.clock.now() + remaining, is_last=attempt == PLACING_TRIES
+            )
+            if lease is not None:
+                return Receipt(incident_id=alert.incident_id, handled=self.run(lease))
+            if (seen := self.states.get_state(alert.incident_id)) is not None:
+                return self._handled(seen, remaining)
+        raise Conflict(
+            f"incident {alert.incident_id} could not be opened: others were faster {PLACING_TRIES + 1} times",
+            hint="the alert comes again by itself",
+        )
 
-    def _skip(self, incident_id: IncidentId, seen: State | None) -> Handled:
-        self.telemetry.log("delivery_skipped", incident_id=incident_id, status=seen.status if seen else None)
-        return Handled.SKIPPED
+    def _placed(self, alert: Incident) -> Incident:
+        """Of a node: its instance, which must be one that may be looked at. Raises ForeignAlert or NoNodeOfOurs."""
+        if alert.subject.kind is not SubjectKind.NODE:
+            return alert
+        self.home.check(alert)
+        return self.gate.placed(alert)
 
-    def joined(self, incident: Incident) -> Incident:
-        """A retry just past the border of a window belongs to the incident that began shortly before."""
-        if incident.may_join is None:
-            return incident
-        earlier = self.states.get_state(incident.may_join)
-        age = None if earlier is None else incident.occurred_at - earlier.incident.occurred_at
-        if age is None or not timedelta() <= age < timedelta(minutes=5):
-            return incident
-        return replace(incident, incident_id=incident.may_join, may_join=None)
+    def _joined(self, alert: Incident, episode: AlarmEpisode | None) -> IncidentState | None:
+        known = self.states.episodes.joined_to(alert.incident_id)
+        if known is not None:
+            return self.states.get_state(known)
+        before = self.states.get_state(alert.may_join) if alert.may_join is not None else None
+        if before is not None and is_retry(alert, before):
+            return before
+        newest = self.states.get_state(episode.incident_id) if episode is not None else None
+        if episode is None or newest is None:
+            return None
+        if not is_same_failure(alert, newest, episode, lambda: self._fault_types(newest)):
+            return None
+        # When it changed meanwhile, the next look decides.
+        if not self.states.episodes.join(alert, episode):
+            return None
+        self.telemetry.log("alert_joined", incident_id=newest.incident_id, signal=alert.signal, status=newest.status)
+        return newest
 
-    def run(self, lease: Lease) -> Handled:
-        """Investigate under a lease. An error that is no result is stored as such, and raised for the event source."""
-        from affidavit.incidents.attempt import Attempt
+    def _fault_types(self, state: IncidentState) -> tuple[FaultType, ...]:
+        context = self.contexts.get_context(state.incident_id)
+        return context.diagnosis.fault_types if context is not None and context.diagnosis is not None else ()
 
-        return Attempt(under=self, lease=lease).run()
+    def _redacted(self, alert: Incident) -> Incident:
+        # Its patterns take a while to load, and a duplicate needs none.
+        from affidavit.incidents.intake.alert_redaction import redacted_alert
+
+        return redacted_alert(alert)

@@ -1,12 +1,16 @@
-"""Lines for the log: JSON for people and queries, EMF for CloudWatch metrics. Counting happens there, not here."""
+"""Writes log lines: JSON for people and queries, EMF for CloudWatch metrics. CloudWatch does the counting."""
 
 import json
 from collections.abc import Callable, Mapping
 
-from affidavit.incidents.diagnostician import AgentResult
+from affidavit.evidence.diagnosis import TokenUsage
+from affidavit.incidents.attempt.diagnostician import AgentResult
 from affidavit.incidents.incident import IncidentId
-from affidavit.ports import Clock, JsonValue
+from affidavit.ports.clock import Clock
+from affidavit.ports.json import JsonValue
 
+# A line of the log is for reading; the stored chain has every word.
+MOST_CHARACTERS = 2_000
 NAMESPACE = "Affidavit/Incidents"
 Emit = Callable[[str], None]
 
@@ -33,12 +37,17 @@ class Telemetry:
         stamp = int(self._clock.now().timestamp() * 1000)
         self._emit(json.dumps({"_aws": {"Timestamp": stamp, "CloudWatchMetrics": [directive]}, **metrics}))
 
-    def report(self, incident_id: IncidentId, result: AgentResult, *, max_tokens: int) -> None:
-        """The two lines of every run, failed ones included, and their metrics."""
-        metrics = agent_metrics(incident_id, result, max_tokens=max_tokens)
-        self.log("agent_metrics", **metrics)
+    def report(self, incident_id: IncidentId, result: AgentResult, *, max_tokens: int, spent: TokenUsage) -> None:
+        """The lines of every run, failed ones included, and its metrics. `spent` is what earlier attempts used.
+
+        CloudWatch adds the metrics up, so each attempt counts only its own tokens.
+        """
+        own = result.token_usage.total_tokens - spent.total_tokens
+        self.log("agent_metrics", **agent_metrics(incident_id, result, max_tokens=max_tokens))
+        for number, problems in enumerate(result.refusals, start=1):
+            self.log("submission_refused", incident_id=incident_id, number=number, problems=problems[:MOST_CHARACTERS])
         self.log("agent_reasoning_summary", **reasoning_summary(incident_id, result))
-        self.count(LlmCalls=result.llm_calls, TotalTokens=result.token_usage.total_tokens)
+        self.count(LlmCalls=result.llm_calls, TotalTokens=own)
 
 
 def agent_metrics(incident_id: IncidentId, result: AgentResult, *, max_tokens: int) -> dict[str, JsonValue]:
@@ -57,6 +66,8 @@ def reasoning_summary(incident_id: IncidentId, result: AgentResult) -> Mapping[s
     diagnosis = result.diagnosis
     return {
         "incident_id": incident_id,
+        "outcome": result.outcome,
+        "produced_by": diagnosis.produced_by if diagnosis is not None else None,
         "tools_called": list(result.tools_called),
         "fault_types": list(diagnosis.fault_types) if diagnosis is not None else [],
         "root_cause": diagnosis.root_cause if diagnosis is not None else None,

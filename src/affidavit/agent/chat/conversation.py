@@ -20,7 +20,7 @@ from langchain_core.messages import (
 
 from affidavit.agent.tools import SUBMIT
 from affidavit.errors import InvariantBroken
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 
 LONGEST_TEXT = 20_000
 LONGEST_ARGUMENTS = 60_000
@@ -54,6 +54,12 @@ def is_rejected(messages: Sequence[BaseMessage]) -> bool:
     """Whether the last word was that a submission does not hold."""
     last = messages[-1] if messages else None
     return isinstance(last, ToolMessage) and last.name == SUBMIT and last.status == "error"
+
+
+def refusals(messages: Sequence[BaseMessage]) -> tuple[str, ...]:
+    """What was said to each submission that did not hold."""
+    refused = (one for one in messages if isinstance(one, ToolMessage) and one.name == SUBMIT and one.status == "error")
+    return tuple(str(one.content) for one in refused)
 
 
 def tidy(reply: AIMessage) -> AIMessage:

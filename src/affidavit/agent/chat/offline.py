@@ -4,32 +4,20 @@ It sees what any chat model sees, the turns of the conversation, and has to pass
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.runnables import Runnable
-from langchain_core.tools import BaseTool
 
 from affidavit.agent.budget import CHARACTERS_PER_TOKEN
-from affidavit.agent.prompt import functions_named
-from affidavit.agent.rules import best_so_far
-from affidavit.agent.rules.facts import CONFIG, IAM, LOGS, NETWORK
+from affidavit.agent.chat.scripted import ScriptedChat
+from affidavit.agent.prompt import ASK_AGAIN, alert_told, subjects_named
+from affidavit.agent.subjects.table import investigable
+from affidavit.agent.toolbox.view import answer_shown
 from affidavit.agent.tools import SUBMIT
-from affidavit.agent.view import answer_shown
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, IncidentSeverity
 from affidavit.verification.entry import Entry, make_entry
-
-_FIRST = (
-    (("denied", "accessdenied", "unauthorized", "forbidden", "kms"), (LOGS, IAM)),
-    (("throttl", "concurren", "ratelimit"), (CONFIG, LOGS)),
-    (("connect", "timeout", "timed out", "unreachable", "enotfound", "resolve"), (LOGS, NETWORK)),
-)
-_ALL = (LOGS, CONFIG, IAM, NETWORK)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,14 +37,21 @@ class Answered:
 
 def next_move(alert: str, answered: Sequence[Answered], *, must_submit: bool = False) -> Move:
     """Two rounds of questions at most, the likely ones first; then the diagnosis."""
-    function = next(iter(functions_named(alert)), "")
+    subject = next(iter(subjects_named(alert)), None)
+    if subject is None:
+        return _finish(None)
+    of = investigable(subject.kind)
     asked = {one.tool for one in answered}
-    wanted = [tool for tool in (_first(alert) if not asked else _ALL) if tool not in asked]
-    if wanted and function and not must_submit:
-        calls = tuple((tool, {"lambda_name": function}) for tool in wanted)
-        return Move(text=f"The alert is about {function}; I ask {', '.join(wanted)}.", calls=calls)
+    wanted = [tool for tool in (of.unprompted if asked else of.first_tools(alert)) if tool not in asked]
+    if wanted and not must_submit:
+        calls = tuple((tool, of.arguments(tool, subject.id)) for tool in wanted)
+        return Move(text=f"The alert is about {subject.id}; I ask {', '.join(wanted)}.", calls=calls)
     entries = [entry for number, one in enumerate(answered) if (entry := _entry(number, one)) is not None]
-    return Move(text="This is what can be proven.", calls=((SUBMIT, submission(best_so_far(entries))),))
+    return _finish(of.conclude(entries, alert=alert_told(alert)))
+
+
+def _finish(proven: Diagnosis | None) -> Move:
+    return Move(text="This is what can be proven.", calls=((SUBMIT, submission(proven)),))
 
 
 def submission(diagnosis: Diagnosis | None) -> dict[str, Any]:
@@ -73,13 +68,8 @@ def submission(diagnosis: Diagnosis | None) -> dict[str, Any]:
             "confidence": "low",
         }
     )
-    shaped = json.loads(proven.model_dump_json(exclude={"produced_by", "confidence"}))
+    shaped = json.loads(proven.model_dump_json(exclude={"produced_by", "confidence", "grade", "open_obligations"}))
     return {**shaped, "confidence": str(proven.confidence.level)}
-
-
-def _first(alert: str) -> tuple[str, ...]:
-    lowered = alert.lower()
-    return next((tools for words, tools in _FIRST if any(word in lowered for word in words)), (LOGS, CONFIG))
 
 
 def _entry(number: int, one: Answered) -> Entry | None:
@@ -87,35 +77,22 @@ def _entry(number: int, one: Answered) -> Entry | None:
     return make_entry(f"E-{number + 1:03d}", one.tool, one.arguments, answer) if answer is not None else None
 
 
-class OfflineChat(BaseChatModel):
+class OfflineChat(ScriptedChat):
     """Counts no tokens but those it would have read and written, so that budgets work the same."""
 
     @property
     def _llm_type(self) -> str:
         return "affidavit-offline"
 
-    def bind_tools(
-        self,
-        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
-        *,
-        tool_choice: str | None = None,
-        **kwargs: Any,
-    ) -> Runnable[LanguageModelInput, AIMessage]:
-        return cast("Runnable[LanguageModelInput, AIMessage]", self.bind(must_submit=tool_choice == SUBMIT))
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        move = next_move(_alert(messages), _answered(messages), must_submit=bool(kwargs.get("must_submit")))
-        reply = AIMessage(content=move.text, tool_calls=_calls(move, len(messages)))
+    def reply(self, messages: Sequence[BaseMessage], *, must_submit: bool) -> AIMessage:
+        move = next_move(_alert(messages), _answered(messages), must_submit=must_submit)
         read = sum(len(str(message.content)) for message in messages) // CHARACTERS_PER_TOKEN
         written = len(json.dumps(move.calls)) // CHARACTERS_PER_TOKEN
-        reply.usage_metadata = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
-        return ChatResult(generations=[ChatGeneration(message=reply)])
+        return AIMessage(
+            content=move.text,
+            tool_calls=_calls(move, len(messages)),
+            usage_metadata={"input_tokens": read, "output_tokens": written, "total_tokens": read + written},
+        )
 
 
 def _alert(messages: Sequence[BaseMessage]) -> str:
@@ -133,8 +110,16 @@ def _answered(messages: Sequence[BaseMessage]) -> list[Answered]:
     asked = {
         str(call["id"]): call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls
     }
+    since = _last_interruption(messages)
     return [
         Answered(tool=asked[one.tool_call_id]["name"], arguments=asked[one.tool_call_id]["args"], text=str(one.content))
-        for one in messages
+        for number, one in enumerate(messages)
         if isinstance(one, ToolMessage) and one.tool_call_id in asked and asked[one.tool_call_id]["name"] != SUBMIT
+        # What failed before an interruption is asked again.
+        if number > since or one.status != "error"
     ]
+
+
+def _last_interruption(messages: Sequence[BaseMessage]) -> int:
+    marks = [number for number, one in enumerate(messages) if str(one.content).startswith(ASK_AGAIN)]
+    return max((number for number in marks if messages[number].type == "human"), default=-1)

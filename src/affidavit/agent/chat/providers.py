@@ -6,7 +6,7 @@ from typing import cast
 
 from langchain_core.language_models import BaseChatModel
 
-from affidavit.agent.failures import ChatModelRefused
+from affidavit.agent.errors import ChatModelRefused
 from affidavit.settings import Settings
 
 OFFLINE = "offline"
@@ -16,7 +16,7 @@ BEDROCK = "bedrock"
 def chat_model(settings: Settings) -> BaseChatModel:
     """Touches no network. Raises ChatModelRefused when a setting or a package is missing."""
     if settings.chat_provider == OFFLINE:
-        from affidavit.agent.offline import OfflineChat
+        from affidavit.agent.chat.offline import OfflineChat
 
         return OfflineChat()
     if not settings.chat_model_id:

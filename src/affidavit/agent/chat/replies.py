@@ -8,20 +8,19 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable
 
-from affidavit.agent.attempts import in_thread
-from affidavit.agent.conversation import tidy
-from affidavit.agent.errors import botocore_code
-from affidavit.agent.failures import ChatModelFailed
-from affidavit.agent.patience import Patience
-from affidavit.agent.tools import SUBMIT, create_tools
+from affidavit.agent.chat.conversation import tidy
+from affidavit.agent.chat.retries import in_thread
+from affidavit.agent.error_categories import botocore_code
+from affidavit.agent.errors import ChatModelFailed
+from affidavit.agent.limits import Patience
+from affidavit.agent.tools import SUBMIT
 from affidavit.errors import AffidavitError
 
 Bound = Runnable[LanguageModelInput, AIMessage]
 
 
 class Replies:
-    def __init__(self, chat: BaseChatModel, patience: Patience) -> None:
-        tools = create_tools()
+    def __init__(self, chat: BaseChatModel, patience: Patience, tools: list[dict[str, Any]]) -> None:
         self._free = chat.bind_tools(tools)
         self._forced = _forced(chat, tools) or self._free
         self._patience = patience

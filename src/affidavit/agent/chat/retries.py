@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from affidavit.agent.budget import Timed, seconds_left
-from affidavit.agent.errors import classify_error
-from affidavit.agent.patience import Patience
+from affidavit.agent.error_categories import classify_error
+from affidavit.agent.limits import Patience
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")

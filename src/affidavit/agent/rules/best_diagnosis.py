@@ -4,13 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from affidavit.agent.certainty import certainty
-from affidavit.agent.rules.capacity import memory_faults, throttling_faults, timeout_faults
-from affidavit.agent.rules.facts import CONFIG, IAM, LOGS, Facts, facts
-from affidavit.agent.rules.fault import Fault, Passed, names, proofs
-from affidavit.agent.rules.network import network_faults
-from affidavit.agent.rules.permissions import passed_denials, permission_faults
-from affidavit.agent.rules.startup import code_faults, configuration_faults, unknown_faults
+from affidavit.agent.rules.alert import RaisedBy
+from affidavit.agent.rules.breaking_changes import with_change
+from affidavit.agent.rules.capacity import concurrency_faults, init_timeout_faults, memory_faults, timeout_faults
+from affidavit.agent.rules.declared_faults import key_faults, role_faults, source_faults, state_faults
+from affidavit.agent.rules.error_message_faults import told_faults, unread_faults
+from affidavit.agent.rules.facts import CHANGES, CONFIG, Facts, facts
+from affidavit.agent.rules.fault import Fault, Passed, names
+from affidavit.agent.rules.health import doubts, shown_by, unreadable_lines
+from affidavit.agent.rules.network.network import network_faults
+from affidavit.agent.rules.permissions.permissions import passed_denials, permission_faults
+from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import (
     Diagnosis,
     EvidencePointer,
@@ -20,32 +24,44 @@ from affidavit.evidence.diagnosis import (
     RemediationStep,
     RiskLevel,
 )
+from affidavit.verification.confidence import UNSTATED, with_confidence
 from affidavit.verification.entry import Entry
 from affidavit.verification.verify import verify, verify_pointer
 
 # Causes before effects: what an earlier rule explains is no fault of its own.
 RULES = (
     permission_faults,
-    configuration_faults,
+    role_faults,
+    key_faults,
+    state_faults,
+    source_faults,
     network_faults,
-    throttling_faults,
+    concurrency_faults,
     memory_faults,
+    init_timeout_faults,
+    told_faults,
     timeout_faults,
-    code_faults,
-    unknown_faults,
+    unread_faults,
 )
 _ORDER = list(IncidentSeverity)
+_MOST_FAULTS = 6
+UNSURE = replace(UNSTATED, level=Level.LOW)
 
 
-def best_so_far(entries: Sequence[Entry], gaps: Sequence[str] = ()) -> Diagnosis | None:
+def best_so_far(
+    entries: Sequence[Entry], gaps: Sequence[str] = (), *, raised: RaisedBy | None = None
+) -> Diagnosis | None:
     """None when nothing can be proven: neither a fault nor that there is none."""
-    known = facts(entries)
-    found = sorted(_faults(known, entries), key=_turn)
+    known = facts(entries, raised)
+    sorted_out = _doubted(known, _without_echoes(sorted(_faults(known, entries), key=_turn)))
+    found = [with_change(fault, known) for fault in sorted_out]
     past = list(passed_denials(known))
     own = (*(gap for fault in found for gap in fault.gaps), *(one.gap for one in past if one.gap))
     missing = (*gaps, *_unanswered(known), *dict.fromkeys(own))
     diagnosis = _of_faults(found, past, entries, missing) if found else _of_none(known, entries, missing)
-    return diagnosis if diagnosis is not None and verify(diagnosis, entries).holds else None
+    if diagnosis is None or not verify(diagnosis, entries).holds:
+        return None
+    return with_confidence(diagnosis, entries)
 
 
 def _turn(fault: Fault) -> int:
@@ -58,37 +74,32 @@ def _turn(fault: Fault) -> int:
 def _faults(known: Facts, entries: Sequence[Entry]) -> Iterator[Fault]:
     explained: set[str] = set()
     for rule in RULES:
+        before = frozenset(explained)
         for fault in list(rule(known)):
-            own = _signs_of(fault, known)
-            if own and own <= explained:
-                continue
-            if fault.kind is FaultType.CONFIGURATION and fault.explains & explained & {"update-failed", "state-failed"}:
-                continue
             proof = tuple(one for one in fault.proof if verify_pointer(0, one, entries, None).holds)
-            if proof:
+            if proof and not (fault.explains and fault.explains <= before):
                 explained |= fault.explains
                 yield replace(fault, proof=proof)
 
 
-def _signs_of(fault: Fault, known: Facts) -> set[str]:
-    """Kinds of log signs this fault rests on alone; empty when a setting proves it."""
-    if any(one.tool != LOGS for one in fault.proof) and fault.kind not in _LOG_BORN:
-        return set()
-    places = {one.field for one in fault.proof if one.tool == LOGS}
-    return {
-        sign.kind
-        for run in known.history.runs
-        for sign in run.signs
-        if f"/events/{sign.event}/message" in places and sign.kind in _KINDS.get(fault.kind, ())
-    }
+def _without_echoes(found: Sequence[Fault]) -> list[Fault]:
+    """What nobody can read adds nothing to a fault that is known: it becomes a gap of that one."""
+    known = [fault for fault in found if fault.kind is not FaultType.UNKNOWN]
+    if not known:
+        return list(found[:_MOST_FAULTS])
+    unread = [fault for fault in found if fault.kind is FaultType.UNKNOWN]
+    told = tuple(f"also seen, and not explained: {fault.cause}"[:500] for fault in unread)
+    first = replace(known[0], gaps=(*known[0].gaps, *told), is_sure=known[0].is_sure and not unread)
+    return [first, *known[1:_MOST_FAULTS]]
 
 
-_KINDS: dict[FaultType, tuple[str, ...]] = {
-    FaultType.TIMEOUT: ("timed-out",),
-    FaultType.CODE_ERROR: ("raised", "key-missing", "import-failed"),
-    FaultType.UNKNOWN: ("exited", "killed"),
-}
-_LOG_BORN = frozenset(_KINDS)
+def _doubted(known: Facts, found: list[Fault]) -> list[Fault]:
+    """Runs that complained, though nobody says that they failed, may have a fault of their own."""
+    unsaid = [run for run in known.history.runs if run.run.complaints and not run.reasons]
+    if not found or not unsaid:
+        return found
+    gap = f"{len(unsaid)} more runs logged errors and went on; what became of their work is not known"
+    return [replace(found[0], gaps=(*found[0].gaps, gap), is_sure=False), *found[1:]]
 
 
 def _of_faults(
@@ -119,45 +130,35 @@ def _of_faults(
         evidence=tuple(evidence),
         remediation_plan=tuple(steps),
         gaps=tuple(gaps),
-        confidence=certainty(entries, evidence=len(evidence), gaps=gaps),
+        confidence=UNSTATED if all(fault.is_sure for fault in found) else UNSURE,
         produced_by=ProducedBy.RULES,
     )
 
 
 def _of_none(known: Facts, entries: Sequence[Entry], gaps: Sequence[str]) -> Diagnosis | None:
-    """Nothing is wrong now, if good runs say so; else, with failures counted and no cause seen, unknown."""
-    runs = known.history.runs
-    if runs and runs[-1].is_good and known.config:
+    """Nothing is wrong now, if that is shown; else, with a failure told and no cause seen, unknown."""
+    against = doubts(known)
+    if not against:
         return _healthy(known, entries, gaps)
-    counted = (
-        known.point(CONFIG, "Metrics", "errors", shows="Runs that failed.") if known.metrics.get("errors") else None
-    )
-    if counted is None:
+    counted = known.point(CONFIG, "Metrics", "errors", shows="Runs that failed, as Lambda counts them.")
+    shown = [one for one in (counted, *unreadable_lines(known)) if one is not None]
+    holding = tuple(one for one in shown if verify_pointer(0, one, entries, None).holds)
+    is_told = known.metrics.get("errors") or (known.raised is not None and known.history.runs)
+    if not is_told or not holding:
         return None
-    unseen = (*gaps, "why the runs failed")
-    return _plain(
-        "Runs fail, and nothing that was read says why.", (FaultType.UNKNOWN,), (counted,), known, entries, unseen
-    )
+    cause = f"Something failed, and nothing that was read says why: {'; '.join(against)}."
+    return _plain(cause, (FaultType.UNKNOWN,), holding, known, (*gaps, *against))
 
 
 def _healthy(known: Facts, entries: Sequence[Entry], gaps: Sequence[str]) -> Diagnosis:
-    last = known.history.runs[-1]
-    # The newest run did well and no rule found a fault: whatever sign there is belongs to the past.
-    over = known.history.newest_signs()
-    pointers = proofs(
-        known.point(LOGS, "events", last.report or 0, "message", shows="The newest run, which ended well."),
-        *(known.quote(sign, shows="An earlier failure; the newest run does not show it.") for sign in over),
-        known.point(CONFIG, "Metrics", "errors", shows="Failed runs in the window of the metrics."),
-        known.point(CONFIG, "State", shows="The function's state."),
-        known.point(IAM, "simulated_decisions", 0, "decision", shows="IAM's simulator now."),
-    )
+    is_over = known.history.failed or known.metrics.get("throttles")
     cause = (
         "The failure is over: the newest runs succeed."
-        if over or known.metrics.get("throttles")
+        if is_over
         else "Nothing is wrong in what was read: the newest runs succeed."
     )
-    holding = tuple(one for one in pointers if verify_pointer(0, one, entries, None).holds)
-    return _plain(cause, (), holding, known, entries, gaps)
+    holding = tuple(one for one in shown_by(known) if verify_pointer(0, one, entries, None).holds)
+    return _plain(cause, (), holding, known, gaps)
 
 
 def _plain(
@@ -165,7 +166,6 @@ def _plain(
     kinds: tuple[FaultType, ...],
     evidence: tuple[EvidencePointer, ...],
     known: Facts,
-    entries: Sequence[Entry],
     gaps: Sequence[str],
 ) -> Diagnosis:
     return Diagnosis(
@@ -176,16 +176,18 @@ def _plain(
         evidence=evidence,
         remediation_plan=(),
         gaps=tuple(gaps),
-        confidence=certainty(entries, evidence=len(evidence), gaps=gaps),
+        confidence=UNSTATED,
         produced_by=ProducedBy.RULES,
     )
 
 
 def _unanswered(known: Facts) -> list[str]:
-    failed = [f"{tool} failed: {text}"[:500] for tool, text in sorted(known.errors.items())]
+    """What of changes was not read stands beside the confidence: no fault depends on it."""
+    failed = [f"{tool} failed: {text}"[:500] for tool, text in sorted(known.errors.items()) if tool != CHANGES]
     unread = [
         f"{tool} could not read {part.get('what')}: {part.get('why')}"[:500]
         for tool, answer in sorted(known.answers.items())
+        if tool != CHANGES
         for part in cast("list[Mapping[str, Any]]", answer.get("not_read") or [])
     ]
     return [*failed, *unread][:50]

@@ -7,12 +7,15 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from affidavit.agent.rules.runs import History, Sign, history
+from affidavit.agent.rules.alert import RaisedBy
+from affidavit.agent.rules.failure_reasons import Reason
+from affidavit.agent.rules.run_history import History, history
 from affidavit.evidence.diagnosis import EvidencePointer
 from affidavit.verification.entry import Entry
 from affidavit.verification.fields import Located, locate
 
 LOGS, IAM, CONFIG, NETWORK = "get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state"
+CHANGES = "get_recent_changes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +23,7 @@ class Facts:
     answers: Mapping[str, Mapping[str, Any]]
     """By tool; only answers in their ok variant."""
     errors: Mapping[str, str] = field(default_factory=dict[str, str])
+    raised: RaisedBy | None = None
 
     @property
     def function(self) -> str:
@@ -42,12 +46,19 @@ class Facts:
         return self.answers.get(NETWORK, {})
 
     @property
+    def changes(self) -> Sequence[Mapping[str, Any]]:
+        """Newest first."""
+        return cast("Sequence[Mapping[str, Any]]", self.answers.get(CHANGES, {}).get("changes") or ())
+
+    @property
     def metrics(self) -> Mapping[str, Any]:
         return self.config.get("Metrics") or {}
 
     @cached_property
     def history(self) -> History:
-        return history(cast("Sequence[Mapping[str, Any]]", self.logs.get("events") or ()))
+        events = cast("Sequence[Mapping[str, Any]]", self.logs.get("events") or ())
+        counted = self.metrics.get("errors")
+        return history(events, raised=self.raised, errors=counted if isinstance(counted, int | float) else None)
 
     def point(self, tool: str, *parts: str | int, shows: str) -> EvidencePointer | None:
         """A pointer to what stands there; None when nothing does, or nothing that can be quoted."""
@@ -60,11 +71,13 @@ class Facts:
         except ValidationError:
             return None
 
-    def quote(self, sign: Sign, *, shows: str) -> EvidencePointer:
-        return EvidencePointer(tool=LOGS, field=f"/events/{sign.event}/message", value=sign.quote, interpretation=shows)
+    def quote(self, reason: Reason, *, shows: str) -> EvidencePointer:
+        return EvidencePointer(
+            tool=LOGS, field=f"/events/{reason.event}/message", value=reason.quote, interpretation=shows
+        )
 
 
-def facts(entries: Sequence[Entry]) -> Facts:
+def facts(entries: Sequence[Entry], raised: RaisedBy | None = None) -> Facts:
     answers: dict[str, Mapping[str, Any]] = {}
     errors: dict[str, str] = {}
     for entry in entries:
@@ -74,4 +87,5 @@ def facts(entries: Sequence[Entry]) -> Facts:
             errors[entry.tool] = str(entry.answer["error"])
         else:
             answers[entry.tool] = cast("Mapping[str, Any]", entry.answer)
-    return Facts(answers=answers, errors={tool: text for tool, text in errors.items() if tool not in answers})
+    failed = {tool: text for tool, text in errors.items() if tool not in answers}
+    return Facts(answers=answers, errors=failed, raised=raised)

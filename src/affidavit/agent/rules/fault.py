@@ -15,8 +15,6 @@ class Remedy:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """`explains` names the kinds of signs that are its effects and no faults of their own."""
-
     kind: FaultType
     cause: str
     resources: tuple[str, ...]
@@ -24,9 +22,12 @@ class Fault:
     remedy: Remedy
     severity: IncidentSeverity = IncidentSeverity.HIGH
     explains: frozenset[str] = frozenset()
+    """Labels of reasons that are its effects and no faults of their own."""
     gaps: tuple[str, ...] = ()
     is_doubtful: bool = False
     """It was there; whether it still is, nothing shows."""
+    is_sure: bool = True
+    """What was read means this and nothing else; otherwise the diagnosis is held with low confidence."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,3 +48,7 @@ def names(*values: object) -> tuple[str, ...]:
 
 def quoted(values: Iterable[str]) -> str:
     return ", ".join(sorted(set(values)))
+
+
+def sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

@@ -1,43 +1,13 @@
-"""Fitting tool answers into a token budget, the least useful part first. The originals stay in the ledger."""
+"""Makes the gathered answers about a function shorter: oldest logs, then policy documents, then the configuration."""
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeGuard
 
-from affidavit.ports import JsonValue
-
-Gathered = Mapping[str, JsonValue]
-"""Tool answers under `logs`, `iam`, `lambda_config`, `network`; any part may be missing or be an error."""
+from affidavit.incidents.attempt.answer_budget import Gathered, estimate_tokens
+from affidavit.ports.json import JsonValue
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Fitted:
-    """`details` says what was done, in order; empty when everything fitted."""
-
-    context: Gathered
-    details: tuple[str, ...]
-    metrics: Mapping[str, JsonValue]
-
-
-def estimate_tokens(context: Mapping[str, object]) -> int:
-    """A quarter of the JSON's length; dates become text."""
-    return 0 if not context else len(json.dumps(context, default=str)) // 4
-
-
-def truncate_to_budget(context: Gathered, token_budget: int) -> Fitted:
-    """Drop the oldest logs, then policy documents, then the configuration. A budget of 0 or less means no limit."""
-    raw_sizes = {name: estimate_tokens({name: part}) for name, part in context.items()}
-    details: list[str] = []
-    if token_budget > 0:
-        for shrink in (_drop_oldest_logs, _trim_iam_to_sids, _drop_lambda_config):
-            context, done = shrink(context, token_budget)
-            details += [done] if done else []
-    metrics = _compute_metrics(raw_sizes, token_budget, estimate_tokens(context), details)
-    return Fitted(context=context, details=tuple(details), metrics=metrics)
-
-
-def _drop_oldest_logs(context: Gathered, token_budget: int) -> tuple[Gathered, str | None]:
+def drop_oldest_logs(context: Gathered, token_budget: int) -> tuple[Gathered, str | None]:
     logs = context.get("logs")
     events = logs.get("events") if isinstance(logs, Mapping) else None
     if estimate_tokens(context) <= token_budget or not isinstance(logs, Mapping) or not _is_list(events) or not events:
@@ -65,20 +35,28 @@ def _with_events(context: Gathered, logs: Gathered, events: Sequence[JsonValue],
     return {**context, "logs": shorter}
 
 
-def _trim_iam_to_sids(context: Gathered, token_budget: int) -> tuple[Gathered, str | None]:
+def trim_iam_to_sids(context: Gathered, token_budget: int) -> tuple[Gathered, str | None]:
     iam = context.get("iam")
     if estimate_tokens(context) <= token_budget or not isinstance(iam, Mapping):
         return context, None
     parts = ((name, iam.get(name)) for name in ("inline_policies", "attached_policy_documents"))
-    trimmed = {name: _without_documents(part) for name, part in parts if isinstance(part, Mapping) and part}
-    if not trimmed:
+    policies = {name: part for name, part in parts if isinstance(part, Mapping)}
+    count = sum(_has_statements(document) for part in policies.values() for document in part.values())
+    if not count:
         return context, None
-    count = sum(len(part) for part in trimmed.values())
+    trimmed = {name: _without_documents(part) for name, part in policies.items()}
     return {**context, "iam": {**iam, **trimmed}}, f"reduced {count} policy documents to their statement ids"
 
 
 def _without_documents(policies: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    return {name: {"StatementSids": _sids(document)} for name, document in policies.items()}
+    return {
+        name: {"StatementSids": _sids(document)} if _has_statements(document) else document
+        for name, document in policies.items()
+    }
+
+
+def _has_statements(document: JsonValue) -> bool:
+    return isinstance(document, Mapping) and "Statement" in document
 
 
 def _sids(document: JsonValue) -> list[str]:
@@ -88,26 +66,11 @@ def _sids(document: JsonValue) -> list[str]:
     return [str(one.get("Sid") or "unnamed") if isinstance(one, Mapping) else "unnamed" for one in several]
 
 
-def _drop_lambda_config(context: Gathered, token_budget: int) -> tuple[Gathered, str | None]:
+def drop_lambda_config(context: Gathered, token_budget: int) -> tuple[Gathered, str | None]:
     is_there = isinstance(context.get("lambda_config"), Mapping)
     if estimate_tokens(context) <= token_budget or not is_there:
         return context, None
     return {**context, "lambda_config": {"dropped": True}}, "dropped the configuration"
-
-
-def _compute_metrics(
-    raw_sizes: Mapping[str, int], token_budget: int, final_tokens: int, details: Sequence[str]
-) -> dict[str, JsonValue]:
-    raw = sum(raw_sizes.values())
-    return {
-        "raw_sizes": dict(raw_sizes),
-        "raw_tokens": raw,
-        "token_budget": token_budget,
-        "final_tokens": final_tokens,
-        "was_truncated": bool(details),
-        "is_within_budget": token_budget <= 0 or final_tokens <= token_budget,
-        "details": list(details),
-    }
 
 
 def _is_list(value: JsonValue) -> TypeGuard[Sequence[JsonValue]]:

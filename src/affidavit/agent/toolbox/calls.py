@@ -8,13 +8,13 @@ from typing import Any, cast
 from langchain_core.messages import ToolCall, ToolMessage
 from pydantic import ValidationError
 
-from affidavit.agent.toolbox import EMPTY, ToolProvider
+from affidavit.agent.subjects.investigable import Investigable, OutOfScope, Scope
+from affidavit.agent.toolbox.toolbox import EMPTY, ToolProvider
+from affidavit.agent.toolbox.view import shown
 from affidavit.agent.tools import SUBMIT
-from affidavit.agent.view import shown
 from affidavit.errors import InputRefused
-from affidavit.incidents.ledger import Ledger
-from affidavit.ports import JsonValue
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS, TOOL_RESPONSE_SCHEMAS, function_name
+from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.ports.json import JsonValue
 
 CALLS_AT_ONCE = 8
 
@@ -24,7 +24,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class ToolQuestion:
     """A call that may be made. `arguments` hold nothing the chat model made up beside the schema."""
 
     call_id: str
@@ -32,51 +32,53 @@ class Question:
     arguments: Mapping[str, JsonValue]
 
 
-def screened(calls: Sequence[ToolCall], functions: frozenset[str]) -> list[Question | ToolMessage]:
+def screened(calls: Sequence[ToolCall], of: Investigable, scope: Scope) -> list[ToolQuestion | ToolMessage]:
     """For each call, in order, a question to ask or the reason why it is not asked."""
-    return [_screen(number, call, functions) for number, call in enumerate(calls)]
+    return [_screen(number, call, of, scope) for number, call in enumerate(calls)]
 
 
-def _screen(number: int, call: ToolCall, functions: frozenset[str]) -> Question | ToolMessage:
+def _screen(number: int, call: ToolCall, of: Investigable, scope: Scope) -> ToolQuestion | ToolMessage:
     call_id = str(call["id"])
     try:
         if number >= CALLS_AT_ONCE:
             raise Refused(f"only {CALLS_AT_ONCE} calls are made at once; this one was not made")
-        return Question(call_id=call_id, tool=call["name"], arguments=_arguments(call["name"], call["args"], functions))
+        return ToolQuestion(
+            call_id=call_id, tool=call["name"], arguments=_arguments(call["name"], call["args"], of, scope)
+        )
     except Refused as refusal:
         return failed(call_id, call["name"], str(refusal))
 
 
-def _arguments(tool: str, given: Mapping[str, Any], functions: frozenset[str]) -> Mapping[str, JsonValue]:
+def _arguments(tool: str, given: Mapping[str, Any], of: Investigable, scope: Scope) -> Mapping[str, JsonValue]:
     if tool == SUBMIT:
         raise Refused("not considered: it was called together with tools whose answers you had not read; call it alone")
-    if tool not in TOOL_ARG_SCHEMAS:
-        raise Refused(f"unknown tool; there are {', '.join(TOOL_ARG_SCHEMAS)} and {SUBMIT}")
+    if tool not in of.argument_schemas:
+        raise Refused(f"unknown tool; there are {', '.join(of.argument_schemas)} and {SUBMIT}")
     try:
-        name = function_name(TOOL_ARG_SCHEMAS[tool].model_validate(given).lambda_name)
+        return of.scoped(tool, given, scope)
     except ValidationError as error:
         raise Refused(f"the arguments cannot be used: {_troubles(error)}") from error
-    if name not in functions:
-        # A log line must not be able to steer us to another function.
-        raise Refused(f"{name} is not part of this incident; ask about {', '.join(sorted(functions)) or 'none'}")
-    return {"lambda_name": name}
+    except OutOfScope as error:
+        # A log line must not be able to steer us to something else.
+        raise Refused(str(error)) from error
 
 
-async def ask(question: Question, provider: ToolProvider, ledger: Ledger) -> ToolMessage:
+async def ask(question: ToolQuestion, provider: ToolProvider, ledger: Ledger, of: Investigable) -> ToolMessage:
     """The answer, recorded and shown. What does not fit the tool's schema is neither."""
     text = await provider.call_tool(question.tool, question.arguments)
     try:
-        answer = checked(question.tool, text)
+        answer = checked(question.tool, text, of)
         ledger.record(question.tool, question.arguments, answer)
     except Refused as refusal:
         return failed(question.call_id, question.tool, str(refusal))
     except InputRefused as error:
         return failed(question.call_id, question.tool, f"the answer cannot be recorded and was thrown away: {error}")
     status = "error" if answer.get("error") else "success"
-    return ToolMessage(shown(question.tool, answer), tool_call_id=question.call_id, name=question.tool, status=status)
+    view = shown(question.tool, answer, of)
+    return ToolMessage(view, tool_call_id=question.call_id, name=question.tool, status=status)
 
 
-def checked(tool: str, text: str) -> Mapping[str, JsonValue]:
+def checked(tool: str, text: str, of: Investigable) -> Mapping[str, JsonValue]:
     """The answer that this text is. Raises Refused when it is none."""
     try:
         answer: object = json.loads(text.strip() or EMPTY)
@@ -87,7 +89,7 @@ def checked(tool: str, text: str) -> Mapping[str, JsonValue]:
     if not isinstance(answer, dict):
         raise Refused("the answer is not an object and was thrown away; nothing is known from it")
     try:
-        TOOL_RESPONSE_SCHEMAS[tool].model_validate(answer)
+        of.answer_schemas[tool].model_validate(answer)
     except ValidationError as error:
         raise Refused(f"the answer has not the shape of this tool and was thrown away: {_troubles(error)}") from error
     return cast("Mapping[str, JsonValue]", answer)

@@ -17,19 +17,22 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, TextContent
 
-from affidavit.agent.attempts import in_thread
-from affidavit.agent.failures import McpAuthFailed, McpConnectionFailed, McpInitError
-from affidavit.agent.toolbox import EMPTY, Toolbox
+from affidavit.agent.chat.retries import in_thread
+from affidavit.agent.errors import McpAuthFailed, McpConnectionFailed, McpInitError
+from affidavit.agent.subjects.investigable import Investigable
+from affidavit.agent.subjects.table import investigable
+from affidavit.agent.toolbox.toolbox import EMPTY, Toolbox
 from affidavit.errors import AffidavitError, UpstreamFailed
 from affidavit.incidents.incident import Incident
-from affidavit.ports import JsonValue
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS
+from affidavit.ports.json import JsonValue
+from affidavit.wire.budget import MOST_BYTES
 
 T = TypeVar("T")
 CONNECT_SECONDS = 10.0
 HANDSHAKE_SECONDS = 10.0
 READ_SECONDS = 30.0
 _DENIED = (401, 403)
+_BUDGET = "max_bytes"
 
 
 class ApiKey(Protocol):
@@ -44,19 +47,22 @@ class McpToolProvider:
 
     url: str
     key: ApiKey
+    of: Investigable
     connect_seconds: float = CONNECT_SECONDS
     handshake_seconds: float = HANDSHAKE_SECONDS
     read_seconds: float = READ_SECONDS
     _statuses: list[int] = field(default_factory=list[int], init=False)
+    _budgeted: frozenset[str] = field(default=frozenset(), init=False)
 
     async def __aenter__(self) -> Self:
-        offered = await self._asked(_tool_names)
-        missing = sorted(TOOL_ARG_SCHEMAS.keys() - offered)
+        offered = await self._asked(_offered_tools)
+        missing = sorted(self.of.argument_schemas.keys() - offered.keys())
         if missing:
             raise McpInitError(
                 f"the MCP server at {self.url} does not offer {', '.join(missing)}",
-                hint="start it with the toolset `lambda`",
+                hint=f"start it with the toolset `{self.of.toolset}`",
             )
+        self._budgeted = frozenset(name for name, arguments in offered.items() if _BUDGET in arguments)
         return self
 
     async def __aexit__(
@@ -65,7 +71,9 @@ class McpToolProvider:
         pass
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> str:
-        return _text_of(await self._asked(lambda client: client.call_tool(name, dict(arguments))))
+        """Whole answers: what the chat model is not shown is recorded all the same."""
+        budget = {_BUDGET: MOST_BYTES} if name in self._budgeted else {}
+        return _text_of(await self._asked(lambda client: client.call_tool(name, {**arguments, **budget})))
 
     async def _asked(self, question: Callable[[Client], Awaitable[T]]) -> T:
         key = await self._key(refresh=False)
@@ -138,14 +146,16 @@ class McpToolProvider:
 
 
 def mcp_toolbox(url: str, key: ApiKey) -> Toolbox:
-    def open_for(_: Incident) -> McpToolProvider:
-        return McpToolProvider(url=url, key=key)
+    def open_for(incident: Incident) -> McpToolProvider:
+        return McpToolProvider(url=url, key=key, of=investigable(incident.subject.kind))
 
     return open_for
 
 
-async def _tool_names(client: Client) -> frozenset[str]:
-    return frozenset(tool.name for tool in (await client.list_tools()).tools)
+async def _offered_tools(client: Client) -> dict[str, frozenset[str]]:
+    """The names of the tools, each with those of its arguments."""
+    listed = (await client.list_tools()).tools
+    return {tool.name: frozenset(tool.input_schema.get("properties", {})) for tool in listed}
 
 
 def _text_of(result: CallToolResult) -> str:

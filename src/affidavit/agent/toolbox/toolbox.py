@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
-from affidavit.agent.attempts import in_thread
+from affidavit.agent.chat.retries import in_thread
 from affidavit.incidents.incident import Incident
-from affidavit.ports import Clock, JsonValue, WorkloadInspector
+from affidavit.ports.json import JsonValue
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
-from affidavit.workloads.questions import Workloads
-from affidavit.workloads.records import function_name
 
 EMPTY = json.dumps({"error": "Tool returned empty response"})
 
@@ -28,11 +26,17 @@ Toolbox = Callable[[Incident], AbstractAsyncContextManager[ToolProvider]]
 """Opens the tools for one incident. Entering connects, so that a run without tools fails before it costs a token."""
 
 
+class Answering(Protocol):
+    def answer(self, tool: str, arguments: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+        """The answer as JSON, in its ok or its error variant."""
+        ...
+
+
 @dataclass(frozen=True)
 class DirectToolProvider:
-    """Asks `workloads` in this process: the laptop's way, with no server between."""
+    """Asks in this process: the laptop's way, with no server between."""
 
-    workloads: Workloads
+    answering: Answering
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> str:
         answer = await in_thread(lambda: self._answer(name, arguments))
@@ -40,7 +44,7 @@ class DirectToolProvider:
 
     def _answer(self, name: str, arguments: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
         """Secrets are hidden before anything is recorded or shown to a chat model, as the MCP server does it."""
-        answer = self.workloads.answer(name, arguments)
+        answer = self.answering.answer(name, arguments)
         return redact_answer(answer, Redactor())[0]
 
     async def __aenter__(self) -> Self:
@@ -52,11 +56,3 @@ class DirectToolProvider:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         pass
-
-
-def direct_toolbox(inspector: WorkloadInspector, clock: Clock) -> Toolbox:
-    def open_for(incident: Incident) -> DirectToolProvider:
-        functions = frozenset(function_name(name) for name in incident.resources)
-        return DirectToolProvider(Workloads(inspector=inspector, clock=clock, functions=functions))
-
-    return open_for

@@ -6,16 +6,15 @@ from typing import cast
 
 from affidavit.agent.budget import CHARACTERS_PER_TOKEN
 from affidavit.agent.prompt import fenced
-from affidavit.incidents.budget import truncate_to_budget
-from affidavit.incidents.degraded import PARTS
-from affidavit.ports import JsonValue
+from affidavit.agent.subjects.investigable import Investigable
+from affidavit.incidents.attempt.answer_budget import truncate_to_budget
+from affidavit.ports.json import JsonValue
 
 CHARACTERS_AT_MOST = 40_000
-PART_OF = {tool: part for part, tool in PARTS.items()}
 
 
-def shown(tool: str, answer: Mapping[str, JsonValue], at_most: int = CHARACTERS_AT_MOST) -> str:
-    view, left_out = _fitted(tool, answer, at_most)
+def shown(tool: str, answer: Mapping[str, JsonValue], of: Investigable, at_most: int = CHARACTERS_AT_MOST) -> str:
+    view, left_out = _fitted(tool, answer, of, at_most)
     note = f"\nLeft out of this view for its length, but recorded: {'; '.join(left_out)}." if left_out else ""
     return fenced(tool, _text(view)) + note
 
@@ -32,15 +31,18 @@ def answer_shown(text: str) -> Mapping[str, JsonValue] | None:
     return cast("dict[str, JsonValue]", value) if isinstance(value, dict) else None
 
 
-def _fitted(tool: str, answer: Mapping[str, JsonValue], at_most: int) -> tuple[Mapping[str, JsonValue], list[str]]:
+def _fitted(
+    tool: str, answer: Mapping[str, JsonValue], of: Investigable, at_most: int
+) -> tuple[Mapping[str, JsonValue], list[str]]:
     """Cut as facts for people are; what is still too long loses its longest fields, by name.
 
     Events are newest first, so positions stay right.
     """
     if len(_text(answer)) <= at_most:
         return answer, []
-    fitted = truncate_to_budget({PART_OF[tool]: answer}, at_most // CHARACTERS_PER_TOKEN)
-    view = dict(cast("Mapping[str, JsonValue]", fitted.context[PART_OF[tool]]))
+    part = next((part for part, one in of.parts.items() if one == tool), tool)
+    fitted = truncate_to_budget({part: answer}, at_most // CHARACTERS_PER_TOKEN, of.shrinks)
+    view = dict(cast("Mapping[str, JsonValue]", fitted.context[part]))
     left_out = list(fitted.details)
     while len(_text(view)) > at_most:
         longest = max(view, key=lambda name: len(_text(view[name])))

@@ -1,32 +1,35 @@
-"""One attempt at an incident: investigated under a lease, judged, and stored once.
-
-Apart from `supervisor`, because a delivery that is a duplicate needs none of this.
-"""
+"""Runs one attempt at an incident: investigates under a lease, checks the result, stores it once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from affidavit.errors import AffidavitError, UpstreamFailed
-from affidavit.incidents.degraded import TOKEN_BUDGET, gather_context
-from affidavit.incidents.diagnostician import AgentResult, ErrorCategory, LeaseLost, Limits, Outcome
-from affidavit.incidents.ledger import Ledger
-from affidavit.incidents.progress import StoredProgress, ledger_of
-from affidavit.incidents.state import MOST_ATTEMPTS, Lease, Status
-from affidavit.incidents.supervisor import Handled, Supervisor
-from affidavit.incidents.verdicts import judged, proven
-from affidavit.ports import JsonValue, Put
+from affidavit.incidents.attempt.diagnostician import AgentResult, ErrorCategory, LeaseLost, Limits, RunOutcome
+from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.result_check import judged, proven
+from affidavit.incidents.attempt.without_chat_model import TOKEN_BUDGET, gather_context
+from affidavit.incidents.equipment import Equipment
+from affidavit.incidents.evidence.readiness import TOOL as EVIDENCE
+from affidavit.incidents.evidence.readiness import EvidenceAwaited, EvidenceReady, needs_evidence
+from affidavit.incidents.handled import Handled
+from affidavit.incidents.store.progress import StoredProgress, ledger_of
+from affidavit.incidents.store.state import MOST_ATTEMPTS, Lease, Status
+from affidavit.ports.json import JsonValue
+from affidavit.ports.table import Put
 
+NOTHING_NAMED = "the alert names nothing that can be looked at"
 BREAKER_REASON = "circuit breaker: too many incidents in window"
 # Long enough for a throttled service to recover, and each wait is longer than the one before.
 RETRY_AFTER = timedelta(minutes=2)
 # Asking stops this long before the end, so that what was found can still be stored.
 STORING_TIME = timedelta(seconds=20)
 REASONS = {
-    Outcome.RECURSION_LIMIT: "recursion limit exhausted without diagnosis",
-    Outcome.DEADLINE: "deadline reached without diagnosis",
-    Outcome.TOKEN_CAP: "token budget exhausted without diagnosis",
-    Outcome.UNVERIFIED: "no verifiable evidence",
+    RunOutcome.RECURSION_LIMIT: "recursion limit exhausted without diagnosis",
+    RunOutcome.DEADLINE: "deadline reached without diagnosis",
+    RunOutcome.TOKEN_CAP: "token budget exhausted without diagnosis",
+    RunOutcome.UNVERIFIED: "no verifiable evidence",
+    RunOutcome.FOREIGN: "refused",
 }
 
 
@@ -34,7 +37,7 @@ REASONS = {
 class Attempt:
     """`under` has the stores and whoever investigates."""
 
-    under: Supervisor
+    under: Equipment
     lease: Lease
 
     def run(self) -> Handled:
@@ -56,6 +59,11 @@ class Attempt:
         lease, under = self.lease, self.under
         ledger = ledger_of(lease, under.records)
         progress = StoredProgress(lease, ledger, states=under.states, records=under.records)
+        if not lease.incident.subject.id:  # only incidents of earlier versions
+            under.states.transition_state(lease, Status.RECEIVED, Status.FAILED, reason=NOTHING_NAMED)
+            return Handled.RAN
+        if not self._has_evidence(ledger):
+            return Handled.AWAITING
         if not under.breaker.admit(lease.incident_id):
             self._defer(ledger, progress)
             return Handled.DEFERRED
@@ -64,8 +72,23 @@ class Attempt:
         result = under.diagnostician().investigate(
             lease.incident, ledger=ledger, limits=limits, spent=lease.spent, checkpoint=progress
         )
-        self._finish(judged(result, ledger.entries, under.source), ledger, progress)
+        self._finish(judged(result, lease.incident, ledger.entries, under.source), ledger, progress)
         return Handled.RAN
+
+    def _has_evidence(self, ledger: Ledger) -> bool:
+        """False when the incident was put down to wait for it. What was chosen is recorded like a tool's answer."""
+        lease, under = self.lease, self.under
+        if under.readiness is None or not needs_evidence(lease.incident):
+            return True
+        found = under.readiness.of(lease.incident, now=under.clock.now(), since=lease.awaiting_since)
+        match found:
+            case EvidenceAwaited():
+                under.states.await_evidence(lease, since=found.since, due_at=found.due_at)
+                under.telemetry.log("awaiting_evidence", incident_id=lease.incident_id, message=found.says)
+                return False
+            case EvidenceReady():
+                ledger.record(EVIDENCE, {"instanceId": lease.incident.subject.id}, found.record)
+                return True
 
     def _finish(self, result: AgentResult, ledger: Ledger, progress: StoredProgress) -> None:
         """Result and transition are one transaction: whoever loses it stores nothing."""
@@ -86,7 +109,7 @@ class Attempt:
 
     def _report(self, result: AgentResult) -> None:
         under = self.under
-        under.telemetry.report(self.lease.incident_id, result, max_tokens=under.max_tokens)
+        under.telemetry.report(self.lease.incident_id, result, max_tokens=under.max_tokens, spent=self.lease.spent)
         under.telemetry.count(
             Diagnosed=int(result.diagnosis is not None),
             Failed=int(result.diagnosis is None and result.error is None),
@@ -113,7 +136,7 @@ class Attempt:
         lease, under = self.lease, self.under
         # Gathering may take longer than the first lease lasts.
         under.states.touch_updated_at(lease)
-        empty = AgentResult(outcome=Outcome.DEFERRED, token_usage=lease.spent)
+        empty = AgentResult(outcome=RunOutcome.DEFERRED, token_usage=lease.spent)
         evidence, result = self._without_chat_model(empty, ledger)
         under.states.transition_state(
             lease,
@@ -137,10 +160,10 @@ class Attempt:
         degraded = under.degraded(incident)
         latest = self.lease.deadline - STORING_TIME
         evidence = gather_context(
-            incident, degraded.tools, ledger, time_left=lambda: latest - under.clock.now(), token_budget=TOKEN_BUDGET
+            degraded, ledger, time_left=lambda: latest - under.clock.now(), token_budget=TOKEN_BUDGET
         )
-        best = result.best_so_far or degraded.conclude(incident, ledger.entries)
-        return evidence, replace(result, best_so_far=proven(best, ledger.entries, under.source))
+        best = result.best_so_far or degraded.conclude(ledger.entries)
+        return evidence, replace(result, best_so_far=proven(best, incident, ledger.entries, under.source))
 
     def _note_failure(self, error: Exception) -> None:
         """Best effort: the error that is on its way out matters more than failing to write it down."""
@@ -168,4 +191,5 @@ class Attempt:
 
 def _reason(result: AgentResult) -> str:
     stated = REASONS.get(result.outcome, "no diagnosis")
-    return "; ".join((stated, *result.gaps[:3])) if result.outcome is Outcome.UNVERIFIED else stated
+    is_told = result.outcome in (RunOutcome.UNVERIFIED, RunOutcome.FOREIGN)
+    return "; ".join((stated, *result.gaps[:3])) if is_told else stated

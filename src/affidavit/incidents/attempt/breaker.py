@@ -1,4 +1,4 @@
-"""The circuit breaker: at most so many incidents in any 60 minutes reach a chat model.
+"""Limits how many incidents reach a chat model in any 60 minutes (the circuit breaker).
 
 Each of the N places of the window is an item of its own, held by one incident until it falls free. Taking one is a
 conditional write, so among any number of simultaneous incidents exactly N get in; and because a place names who holds
@@ -10,7 +10,9 @@ from datetime import UTC, datetime, timedelta
 
 from affidavit.errors import InvariantBroken
 from affidavit.incidents.incident import IncidentId
-from affidavit.ports import Absent, AnyOf, AtMost, Clock, ConditionFailed, Item, JsonValue, Put, Table
+from affidavit.ports.clock import Clock
+from affidavit.ports.json import Item, JsonValue
+from affidavit.ports.table import Absent, AnyOf, AtMost, ConditionFailed, Put, Table
 
 WINDOW = timedelta(hours=1)
 _PK = "breaker"

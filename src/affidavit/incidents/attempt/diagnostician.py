@@ -1,4 +1,4 @@
-"""What the supervisor needs of whoever investigates. `agent/` implements it with a chat model."""
+"""The port of whoever investigates an incident. `agent/` implements it with a chat model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,9 +8,9 @@ from typing import Protocol
 
 from affidavit.errors import Conflict
 from affidavit.evidence.diagnosis import Diagnosis, TokenUsage
+from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.incidents.incident import Incident
-from affidavit.incidents.ledger import Ledger
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 
 
 class ErrorCategory(StrEnum):
@@ -36,7 +36,7 @@ class AgentError:
         return f"[{self.category}] {self.message}"
 
 
-class Outcome(StrEnum):
+class RunOutcome(StrEnum):
     """How an investigation ended. All but DIAGNOSED and ERROR mean it ran and could not be diagnosed."""
 
     DIAGNOSED = "diagnosed"
@@ -44,6 +44,8 @@ class Outcome(StrEnum):
     DEADLINE = "deadline"
     TOKEN_CAP = "token_cap"
     UNVERIFIED = "unverified"
+    FOREIGN = "foreign"
+    """What answered is in another account or region than the alert."""
     DEFERRED = "deferred"
     """The supervisor's own: too many incidents, so no chat model was asked."""
     STALE = "stale"
@@ -69,7 +71,7 @@ class AgentResult:
     `token_usage` is the whole incident's: what was spent before this attempt plus this attempt.
     """
 
-    outcome: Outcome
+    outcome: RunOutcome
     token_usage: TokenUsage
     diagnosis: Diagnosis | None = None
     best_so_far: Diagnosis | None = None
@@ -79,6 +81,8 @@ class AgentResult:
     tools_called: tuple[str, ...] = ()
     steps: int = 0
     gaps: tuple[str, ...] = field(default=())
+    refusals: tuple[str, ...] = field(default=())
+    """What was wrong with each submission of this attempt that did not hold."""
 
 
 class LeaseLost(Conflict):

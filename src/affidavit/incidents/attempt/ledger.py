@@ -1,8 +1,8 @@
-"""Every tool answer of an investigation, recorded before anybody may cite it."""
+"""Records every tool answer of an investigation before anybody may cite it."""
 
 from collections.abc import Iterable, Mapping
 
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 from affidavit.verification.entry import Entry, make_entry
 
 __all__ = ["Entry", "Ledger"]

@@ -1,23 +1,23 @@
-"""What an incident leaves whose every worker died: the answers they recorded, and what rules can prove of them.
+"""Keeps what the dead workers of an incident had recorded, and what rules can prove of it.
 
-It is closed first, by itself. What stands here comes after and may fail or never happen: the end stays the end.
+The incident is closed before this runs. When this fails or never happens, it stays closed.
 """
 
 from datetime import timedelta
 
-from affidavit.incidents.context import Context
-from affidavit.incidents.degraded import Degraded, gather_context
-from affidavit.incidents.diagnostician import AgentResult, Outcome
-from affidavit.incidents.ledger import Ledger
-from affidavit.incidents.state import State
-from affidavit.incidents.supervisor import Supervisor
-from affidavit.incidents.verdicts import proven
-from affidavit.ports import Put
+from affidavit.incidents.attempt.diagnostician import AgentResult, RunOutcome
+from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.result_check import proven
+from affidavit.incidents.attempt.without_chat_model import Degraded, gather_context
+from affidavit.incidents.equipment import Equipment
+from affidavit.incidents.store.context import IncidentContext
+from affidavit.incidents.store.state import IncidentState
+from affidavit.ports.table import Put
 
 _WHY = "every worker died before it was done; this rests on what they had recorded until then"
 
 
-def keep_leftovers(closed: State, under: Supervisor) -> bool:
+def keep_leftovers(closed: IncidentState, under: Equipment) -> bool:
     """Whether anything was kept. `closed` is the incident as it was given up; one that was reopened keeps nothing."""
     known = under.contexts.get_context(closed.incident.incident_id)
     keys = _keys(closed, known)
@@ -27,23 +27,25 @@ def keep_leftovers(closed: State, under: Supervisor) -> bool:
     return under.states.add_after_end(closed, [write])
 
 
-def _keys(closed: State, known: Context | None) -> tuple[str, ...]:
+def _keys(closed: IncidentState, known: IncidentContext | None) -> tuple[str, ...]:
     """Of earlier attempts that ended by themselves, then of those that died: the newest answer of a tool is last."""
     return tuple(dict.fromkeys((*(known.ledger if known is not None else ()), *closed.ledger)))
 
 
-def _write(closed: State, known: Context | None, keys: tuple[str, ...], under: Supervisor, degraded: Degraded) -> Put:
+def _write(
+    closed: IncidentState, known: IncidentContext | None, keys: tuple[str, ...], under: Equipment, degraded: Degraded
+) -> Put:
     ledger = Ledger(under.records.entries(keys))
-    best = degraded.conclude(closed.incident, ledger.entries)
+    best = degraded.conclude(ledger.entries)
     result = AgentResult(
-        outcome=Outcome.STALE,
+        outcome=RunOutcome.STALE,
         token_usage=closed.spent,
-        best_so_far=proven(best, ledger.entries, under.source),
+        best_so_far=proven(best, closed.incident, ledger.entries, under.source),
         reasoning_chain=known.reasoning_chain if known is not None else (),
         llm_calls=known.llm_calls if known is not None else 0,
         tools_called=tuple(entry.tool for entry in ledger.entries),
         gaps=(_WHY,),
     )
     # Nobody is asked anything: a question may be what they died of.
-    evidence = gather_context(closed.incident, degraded.tools, ledger, time_left=timedelta)
+    evidence = gather_context(degraded, ledger, time_left=timedelta)
     return under.contexts.write_of(closed, result, keys, evidence=evidence)

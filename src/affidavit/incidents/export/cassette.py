@@ -12,13 +12,15 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from affidavit.errors import EvidenceUnavailable, InputRefused
+from affidavit.evidence.citation import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy
-from affidavit.incidents.cassette_redaction import ConsistentRedaction
-from affidavit.incidents.context import Context
+from affidavit.incidents.attempt.ledger import Entry
+from affidavit.incidents.export.cassette_redaction import ConsistentRedaction
+from affidavit.incidents.export.cited_lines import CitedLine, cited_lines
 from affidavit.incidents.incident import Incident, incident_from_json, incident_to_json
-from affidavit.incidents.ledger import Entry
-from affidavit.incidents.records import Records
-from affidavit.ports import JsonValue
+from affidavit.incidents.store.blobs import Records
+from affidavit.incidents.store.context import IncidentContext
+from affidavit.ports.json import JsonValue
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
 from affidavit.verification.entry import entry_from_json, make_entry
@@ -37,6 +39,8 @@ class Cassette:
     turns: tuple[Turn, ...] = ()
     """Empty where rules stood in for a chat model: they are asked again."""
     notes: tuple[str, ...] = ()
+    lines: tuple[CitedLine, ...] = ()
+    """Of a node's bundle: the lines that the diagnosis quotes."""
 
     def answers(self, tool: str, arguments: Mapping[str, JsonValue]) -> list[JsonValue]:
         """What the tool said to this, in order."""
@@ -83,20 +87,26 @@ class _Turn(BaseModel):
 
 
 class _Shape(BaseModel):
-    """Files of version 1 have no turns."""
+    """Files of version 1 have no turns, those before version 3 no lines."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    cassette: Literal[1, 2] = 2
+    cassette: Literal[1, 2, 3] = 3
     incident: dict[str, Any]
     answers: Annotated[list[dict[str, Any]], Field(min_length=1)]
     turns: list[_Turn] = []
     diagnosis: dict[str, Any] | None
     notes: list[str] = []
+    lines: list[CitedLine] = []
 
 
-def record(incident: Incident, context: Context, records: Records) -> Cassette:
-    """Raises EvidenceUnavailable when an answer or the chain is gone or was changed."""
+def record(
+    incident: Incident, context: IncidentContext, records: Records, source: ByteSource | None = None
+) -> Cassette:
+    """`source` has the bundles whose lines are quoted.
+
+    Raises EvidenceUnavailable when an answer or the chain is gone or was changed.
+    """
     if not context.ledger:
         raise EvidenceUnavailable(
             f"incident {incident.incident_id} has no recorded answers", hint="there is nothing to replay"
@@ -104,7 +114,7 @@ def record(incident: Incident, context: Context, records: Records) -> Cassette:
     redactor = Redactor()
     entries = records.entries(context.ledger)
     kept = tuple(_redacted(entry, redactor) for entry in entries)
-    hiding = ConsistentRedaction(entries, kept, redactor)
+    hiding = ConsistentRedaction(entries, kept, redactor, source)
     chain = _chain(context, records)
     return Cassette(
         incident=_told(incident, redactor),
@@ -112,6 +122,7 @@ def record(incident: Incident, context: Context, records: Records) -> Cassette:
         turns=() if _is_by_rules(context, chain) else tuple(_turns(chain, hiding)),
         diagnosis=_diagnosis(context.diagnosis, hiding),
         notes=tuple(dict.fromkeys(hiding.notes)),
+        lines=tuple(cited_lines(context.diagnosis, entries, source)),
     )
 
 
@@ -122,6 +133,7 @@ def cassette_to_json(cassette: Cassette) -> str:
         turns=[_Turn.model_validate(turn) for turn in cassette.turns],
         diagnosis=None if cassette.diagnosis is None else cassette.diagnosis.model_dump(mode="json"),
         notes=list(cassette.notes),
+        lines=list(cassette.lines),
     )
     return json.dumps(shape.model_dump(), indent=1) + "\n"
 
@@ -140,15 +152,16 @@ def cassette_from_json(text: str, *, name: str) -> Cassette:
         turns=tuple(turn.model_dump() for turn in shape.turns),
         diagnosis=diagnosis,
         notes=tuple(shape.notes),
+        lines=tuple(shape.lines),
     )
 
 
-def _chain(context: Context, records: Records) -> Sequence[Mapping[str, Any]]:
+def _chain(context: IncidentContext, records: Records) -> Sequence[Mapping[str, Any]]:
     whole = records.read(context.chain_key) if context.chain_key is not None else context.reasoning_chain
     return cast("Sequence[Mapping[str, Any]]", whole or ())
 
 
-def _is_by_rules(context: Context, chain: Sequence[Mapping[str, Any]]) -> bool:
+def _is_by_rules(context: IncidentContext, chain: Sequence[Mapping[str, Any]]) -> bool:
     """Rules in the place of a chat model hand in a diagnosis that is taken; those behind one speak when none was."""
     was_taken = any(link["role"] == "tool" and link["content"] == ACCEPTED for link in chain)
     return was_taken and context.diagnosis is not None and context.diagnosis.produced_by is ProducedBy.RULES

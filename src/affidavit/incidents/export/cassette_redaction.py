@@ -9,9 +9,10 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
+from affidavit.evidence.citation import ByteSource
 from affidavit.evidence.diagnosis import EvidencePointer
-from affidavit.incidents.ledger import Entry
-from affidavit.ports import JsonValue
+from affidavit.incidents.attempt.ledger import Entry
+from affidavit.ports.json import JsonValue
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
 from affidavit.verification.fields import Located, locate
@@ -25,8 +26,11 @@ NOT_RECORDED = "[REDACTED:not_recorded]"
 class ConsistentRedaction:
     """Of submissions and of the diagnosis. `notes` say what was changed beyond hiding secrets, or could not be kept."""
 
-    def __init__(self, before: Sequence[Entry], after: Sequence[Entry], redactor: Redactor) -> None:
-        self._before, self._after, self._redactor = before, after, redactor
+    def __init__(
+        self, before: Sequence[Entry], after: Sequence[Entry], redactor: Redactor, source: ByteSource | None = None
+    ) -> None:
+        """`source` re-reads quoted log lines."""
+        self._before, self._after, self._redactor, self._source = before, after, redactor, source
         self.notes: list[str] = []
 
     def text(self, text: str) -> str:
@@ -51,10 +55,10 @@ class ConsistentRedaction:
         return {**redacted, "field": before.field, "value": self._value(before, after, place)}
 
     def _value(self, before: EvidencePointer, after: EvidencePointer, place: str) -> JsonValue:
-        if not _holds(before, self._before):
+        if not self._holds(before, self._before):
             return self._untrue(after, place)
         for value in (before.value, after.value):
-            if _holds(after.model_copy(update={"value": value}), self._after):
+            if self._holds(after.model_copy(update={"value": value}), self._after):
                 return value
         there = self._text_at(before)
         if there is None:
@@ -67,7 +71,7 @@ class ConsistentRedaction:
 
     def _untrue(self, after: EvidencePointer, place: str) -> JsonValue:
         """What was made up may not become true because a secret and another one look alike when they are hidden."""
-        if not _holds(after, self._after):
+        if not self._holds(after, self._after):
             return after.value
         self.notes.append(f"{place}: it was not what was recorded, and would look so after redaction; it was replaced")
         return NOT_RECORDED
@@ -75,12 +79,11 @@ class ConsistentRedaction:
     def _text_at(self, pointer: EvidencePointer) -> str | None:
         """What stands now where the quote was taken from, in the answer that it was taken from."""
         for before, after in zip(reversed(self._before), reversed(self._after), strict=True):
-            if before.tool == pointer.tool and _holds(pointer, [before]):
+            if before.tool == pointer.tool and self._holds(pointer, [before]):
                 found = locate(pointer.field, after.answer)
                 value = found.value if isinstance(found, Located) else None
                 return value if isinstance(value, str) and len(value) <= LONGEST_REWRITTEN else None
         return None
 
-
-def _holds(pointer: EvidencePointer, entries: Sequence[Entry]) -> bool:
-    return verify_pointer(0, pointer, entries, None).holds
+    def _holds(self, pointer: EvidencePointer, entries: Sequence[Entry]) -> bool:
+        return verify_pointer(0, pointer, entries, self._source).holds

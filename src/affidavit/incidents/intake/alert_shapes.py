@@ -1,4 +1,4 @@
-"""The shapes alerts come in, as their senders write them. What they mean is decided in `intake`."""
+"""The shapes alerts come in, as their senders write them. `alert_meaning` decides what they mean."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -78,6 +78,96 @@ class InvocationResult(_Shape):
     request_context: RequestContext = Field(alias="requestContext")
     timestamp: Text = ""
     response: dict[str, Any] | None = Field(None, alias="responsePayload")
+
+
+class LifecycleDetail(_Shape):
+    """Auto Scaling is about to end an instance and waits for somebody to complete the action."""
+
+    instance: Text = Field(alias="EC2InstanceId")
+    group: str = Field(alias="AutoScalingGroupName")
+    hook: str = Field(alias="LifecycleHookName")
+    token: str = Field(alias="LifecycleActionToken")
+
+
+class _HealthEntity(_Shape):
+    value: Text = Field("", alias="entityValue")
+
+
+class _HealthText(_Shape):
+    text: Text = Field("", alias="latestDescription")
+
+
+class HealthDetail(_Shape):
+    """What AWS Health tells of: `service` and the entities that it affects."""
+
+    service: Text = ""
+    code: Text = Field("", alias="eventTypeCode")
+    affected: tuple[_HealthEntity, ...] = Field((), alias="affectedEntities")
+    descriptions: tuple[_HealthText, ...] = Field((), alias="eventDescription")
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        return tuple(entity.value for entity in self.affected)
+
+    @property
+    def says(self) -> str:
+        return next((one.text for one in self.descriptions if one.text), self.code)
+
+
+class _InvolvedObject(_Shape):
+    name: Text
+
+
+class KubernetesEvent(_Shape):
+    """An event of the cluster, in either of the two versions of its API."""
+
+    about: _InvolvedObject = Field(validation_alias=AliasChoices("involvedObject", "regarding"))
+    type: Text = ""
+    reason: Text = ""
+    message: Text = Field("", validation_alias=AliasChoices("message", "note"))
+    at: Text = Field("", validation_alias=AliasChoices("lastTimestamp", "eventTime", "deprecatedLastTimestamp"))
+    cluster: Text = Field("", validation_alias=AliasChoices("cluster", "cluster_name", "clusterName"))
+
+
+class AlertmanagerAlert(_Shape):
+    """One alert of Alertmanager's webhook, version 4."""
+
+    status: Text = "firing"
+    labels: dict[str, Text] = Field(default_factory=dict[str, Text])
+    annotations: dict[str, Text] = Field(default_factory=dict[str, Text])
+    starts_at: Text = Field("", alias="startsAt")
+
+
+class NodeReport(_Shape):
+    """What a person or a program reports about a node: by instance id, or by node name and cluster."""
+
+    instance: Text = Field("", validation_alias=AliasChoices("instance_id", "instanceId", "InstanceId"))
+    node_name: Text = Field("", validation_alias=AliasChoices("node_name", "nodeName", "NodeName", "node"))
+    cluster: Text = Field("", validation_alias=AliasChoices("cluster", "cluster_name", "clusterName"))
+    incident_id: Text = Field("", validation_alias=AliasChoices("incident_id", "incidentId"))
+    error_type: Text = Field("", validation_alias=AliasChoices("error_type", "errorType"))
+    message: Text = Field(
+        "", validation_alias=AliasChoices("error_message", "errorMessage", "error", "message", "reason")
+    )
+    timestamp: Text = Field("", validation_alias=AliasChoices("timestamp", "time", "occurred_at"))
+    account: Text = Field("", validation_alias=AliasChoices("account", "account_id", "accountId"))
+    region: Text = Field("", validation_alias=AliasChoices("region", "aws_region"))
+
+
+def metrics(value: object) -> Iterator[str]:
+    """Names of the metrics an alarm is over: `MetricName` where SNS carries it, `metric.name` on a bus."""
+    if isinstance(value, dict):
+        entries: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType] JSON has text keys
+        if isinstance(entries.get("MetricName"), str):
+            yield entries["MetricName"]
+        metric: Any = entries.get("metric")
+        if isinstance(metric, dict) and isinstance(metric.get("name"), str):  # pyright: ignore[reportUnknownMemberType] any JSON
+            yield metric["name"]
+        for inner in entries.values():
+            yield from metrics(inner)
+    elif isinstance(value, list):
+        for inner in value:  # pyright: ignore[reportUnknownVariableType] any JSON
+            yield from metrics(inner)  # pyright: ignore[reportUnknownArgumentType] any JSON
 
 
 def dimensions(value: object, name: str) -> Iterator[str]:

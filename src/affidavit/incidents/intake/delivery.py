@@ -1,4 +1,4 @@
-"""One event of a queue or topic: every record is handled, a bad one is kept aside, the first failure is told."""
+"""Handles every record of one event, quarantines a bad one, and raises the first failure at the end."""
 
 import hashlib
 import json
@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.intake import BadRecord, NotAFault, Notice, notices_of
+from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.incidents.incident import IncidentId, incident_to_json
+from affidavit.incidents.intake.alert_incident import NotAFault
+from affidavit.incidents.intake.event_reader import AlertReading, BadRecord, BundleNews, readings_of
+from affidavit.incidents.intake.foreign_alerts import ForeignAlert
+from affidavit.incidents.intake.node_gate import NoNodeOfOurs
 from affidavit.incidents.supervisor import Supervisor
-from affidavit.ports import ObjectStore
+from affidavit.ports.objects import ObjectStore
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +30,7 @@ def deliver(
     until = supervisor.clock.now() + remaining
     done: list[Delivered] = []
     failures: list[Exception] = []
-    for notice in notices_of(event, now=supervisor.clock.now()):
+    for notice in readings_of(event, now=supervisor.clock.now()):
         try:
             done.append(_handle(notice, supervisor, quarantine, until - supervisor.clock.now()))
         except Exception as error:  # noqa: BLE001 raised below; one record must not cost the others
@@ -36,20 +40,42 @@ def deliver(
     return done
 
 
-def _handle(notice: Notice, supervisor: Supervisor, quarantine: ObjectStore, remaining: timedelta) -> Delivered:
+def _handle(notice: AlertReading, supervisor: Supervisor, quarantine: ObjectStore, remaining: timedelta) -> Delivered:
     if isinstance(notice, BadRecord):
         return _put_aside(notice, supervisor, quarantine)
     if isinstance(notice, NotAFault):
         supervisor.telemetry.log("not_a_fault", delivery_id=notice.delivery_id, why=notice.why)
+        if notice.ok_again is not None:
+            supervisor.note_ok(notice.ok_again)
         return Delivered(incident_id=None, outcome=notice.why)
-    incident = supervisor.joined(notice)
-    return Delivered(incident_id=incident.incident_id, outcome=supervisor.receive(incident, remaining=remaining))
+    if isinstance(notice, BundleNews):
+        return _wake(notice, supervisor, remaining)
+    try:
+        receipt = supervisor.receive(notice, remaining=remaining)
+    except ForeignAlert as error:
+        return _put_aside(BadRecord(text=incident_to_json(notice), problem=str(error)), supervisor, quarantine)
+    except NoNodeOfOurs as error:
+        supervisor.telemetry.log("not_a_fault", delivery_id=notice.delivery_id, why=str(error))
+        return Delivered(incident_id=None, outcome=str(error))
+    return Delivered(incident_id=receipt.incident_id, outcome=receipt.handled)
+
+
+def _wake(news: BundleNews, supervisor: Supervisor, remaining: timedelta) -> Delivered:
+    woken = supervisor.wake(Subject(kind=SubjectKind.NODE, id=news.instance_id), remaining=remaining)
+    told = ", ".join(f"{one.incident_id} {one.handled}" for one in woken)
+    return Delivered(
+        incident_id=woken[0].incident_id if woken else None, outcome=told or f"nothing waits for {news.instance_id}"
+    )
 
 
 def _put_aside(record: BadRecord, supervisor: Supervisor, quarantine: ObjectStore) -> Delivered:
+    # Its patterns take a while to load, and a duplicate needs none.
+    from affidavit.redaction.redact import Redactor
+
     name = hashlib.sha256(record.text.encode()).hexdigest()
-    body = json.dumps({"problem": record.problem, "record": record.text}).encode()
+    problem, text = (Redactor().redact(one).text for one in (record.problem, record.text))
+    body = json.dumps({"problem": problem, "record": text}).encode()
     quarantine.put_new(f"quarantine/{name}.json", body, purpose="incidents")
-    supervisor.telemetry.log("record_quarantined", key=f"quarantine/{name}.json", problem=record.problem)
+    supervisor.telemetry.log("record_quarantined", key=f"quarantine/{name}.json", problem=problem)
     supervisor.telemetry.count(Quarantined=1)
-    return Delivered(incident_id=None, outcome=f"quarantined: {record.problem}")
+    return Delivered(incident_id=None, outcome=f"quarantined: {problem}")

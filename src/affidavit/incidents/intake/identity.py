@@ -1,4 +1,4 @@
-"""Which incident a delivery belongs to. The same alert names the same incident, however often and late it comes."""
+"""Derives the id of an incident from its alert: the same alert has the same id, however often and late it comes."""
 
 import hashlib
 import re
@@ -15,9 +15,11 @@ def named_identity(name: str) -> IncidentId:
     return IncidentId(name if _USABLE.fullmatch(name) else _hashed("named", name))
 
 
-def derived_identity(*, account: str, region: str, function: str, signal: str, at: datetime) -> IncidentId:
-    window = int(at.timestamp() // WINDOW.total_seconds())
-    return IncidentId(_hashed(account, region, function, signal, str(window)))
+def derived_identity(
+    *, account: str, region: str, function: str, signal: str, at: datetime, window: timedelta = WINDOW
+) -> IncidentId:
+    number = int(at.timestamp() // window.total_seconds())
+    return IncidentId(_hashed(account, region, function, signal, str(number)))
 
 
 def earlier_identity(*, account: str, region: str, function: str, signal: str, at: datetime) -> IncidentId:

@@ -1,4 +1,4 @@
-"""How an incident ended, for the people who were woken by it: cause, why to believe it, what to do, what is not known.
+"""Writes the notice of how an incident ended: cause, why to believe it, what to do, what is not known.
 
 Plain text, because a topic may end in a mail, a chat or a phone. What a stranger or a chat model wrote stands on one
 line each, so that no log line can pose as part of the plan.
@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer, RemediationStep
-from affidavit.incidents.context import Context
-from affidavit.incidents.state import State
+from affidavit.incidents.store.context import IncidentContext
+from affidavit.incidents.store.state import IncidentState
 
 QUOTE_CHARACTERS = 400
 
@@ -24,23 +24,25 @@ class Notice:
     key: str
 
 
-def notice_of(state: State, context: Context | None) -> Notice:
+def notice_of(state: IncidentState, context: IncidentContext | None) -> Notice:
     diagnosis = context.diagnosis if context is not None and state.status.has_diagnosis else None
     cause = diagnosis.root_cause if diagnosis is not None else f"No diagnosis: {state.error_reason or state.status}"
-    about = state.incident.function or state.incident.incident_id
+    about = state.incident.subject.id or state.incident.incident_id
     return Notice(
-        subject=_line(f"[{state.status}] {about}: {cause}"),
+        subject=_redacted(_line(f"[{state.status}] {about}: {cause}")),
         message=_redacted("\n".join(_message(state, context, diagnosis, cause))),
         key=f"{state.incident.incident_id}#{state.epoch}",
     )
 
 
-def _message(state: State, context: Context | None, diagnosis: Diagnosis | None, cause: str) -> Iterator[str]:
+def _message(
+    state: IncidentState, context: IncidentContext | None, diagnosis: Diagnosis | None, cause: str
+) -> Iterator[str]:
     incident = state.incident
     yield _line(cause)
     yield ""
     yield _line(f"Incident {incident.incident_id}, {state.status}, attempt {state.attempts}")
-    yield _line(f"About {', '.join(incident.resources) or 'no function that the alert names'}")
+    yield _line(f"About {', '.join(incident.resources) or 'nothing that the alert names'}")
     yield _line(f"Since {incident.occurred_at:%Y-%m-%d %H:%M} UTC, account {incident.account}, {incident.region}")
     yield from _how_to_go_on(state, diagnosis)
     if diagnosis is not None:
@@ -52,7 +54,7 @@ def _message(state: State, context: Context | None, diagnosis: Diagnosis | None,
         yield from _listed("NOT KNOWN", context.gaps)
 
 
-def _how_to_go_on(state: State, diagnosis: Diagnosis | None) -> Iterator[str]:
+def _how_to_go_on(state: IncidentState, diagnosis: Diagnosis | None) -> Iterator[str]:
     incident_id = state.incident.incident_id
     if diagnosis is not None:
         yield f"Prove it again: affidavit verify {incident_id}"
@@ -65,7 +67,9 @@ def _how_to_go_on(state: State, diagnosis: Diagnosis | None) -> Iterator[str]:
 def _diagnosis(diagnosis: Diagnosis) -> Iterator[str]:
     kinds = ", ".join(diagnosis.fault_types) or "no fault"
     confidence = diagnosis.confidence
-    yield _line(f"{diagnosis.severity}, {kinds}, confidence {confidence.level} ({confidence.basis})")
+    grade = f"{diagnosis.grade}, " if diagnosis.grade is not None else ""
+    yield _line(f"{diagnosis.severity}, {kinds}, {grade}confidence {confidence.level} ({confidence.basis})")
+    yield from _listed("OPEN: the conclusion needs this, and nothing shows it", diagnosis.open_obligations)
     yield from ("", "EVIDENCE, each re-read from what the tool answered")
     for index, pointer in enumerate(diagnosis.evidence):
         yield from _pointer(index, pointer)
@@ -73,7 +77,8 @@ def _diagnosis(diagnosis: Diagnosis) -> Iterator[str]:
         yield from ("", "PLAN")
     for number, step in enumerate(diagnosis.remediation_plan, start=1):
         yield from _step(number, step)
-    yield from _listed("NOT KNOWN", confidence.gaps or diagnosis.gaps)
+    gaps = confidence.gaps or diagnosis.gaps
+    yield from _listed("NOT KNOWN", [gap for gap in gaps if gap not in diagnosis.open_obligations])
 
 
 def _pointer(index: int, pointer: EvidencePointer) -> Iterator[str]:
@@ -87,7 +92,7 @@ def _pointer(index: int, pointer: EvidencePointer) -> Iterator[str]:
 
 def _step(number: int, step: RemediationStep) -> Iterator[str]:
     basis = ", ".join(f"[{index}]" for index in step.evidence_basis)
-    approval = ", needs approval" if step.requires_approval else ""
+    approval = (", needs approval" if step.requires_approval else "") + (", advice" if step.is_advice else "")
     yield _line(f"{number}. {step.action} (because of {basis}; risk {step.risk_level}{approval})")
     yield _line(f"   {step.details}")
 

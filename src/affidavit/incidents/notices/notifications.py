@@ -1,4 +1,4 @@
-"""Telling people how an incident ended: once, or again after a crash, and never at the incident's expense.
+"""Tells people how an incident ended: once, or again after a crash. A notice that fails never harms the incident.
 
 The wish to tell is stored in the same write as the end. Whoever ended the incident tells at once; the watchdog finds
 what was not told. Nothing that goes wrong here touches the incident itself.
@@ -6,13 +6,13 @@ what was not told. Nothing that goes wrong here touches the incident itself.
 
 from dataclasses import dataclass
 
-from affidavit.incidents.context import IncidentContexts
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.notice import notice_of
-from affidavit.incidents.state import State
-from affidavit.incidents.states import IncidentStates
+from affidavit.incidents.notices.notice import notice_of
+from affidavit.incidents.store.context import IncidentContexts
+from affidavit.incidents.store.incident_leases import IncidentStates
+from affidavit.incidents.store.state import IncidentState
 from affidavit.incidents.telemetry import Telemetry
-from affidavit.ports import Notifier
+from affidavit.ports.notifier import Notifier
 
 # At one try a round of the watchdog these are two hours: a topic that takes nothing for so long is not coming back.
 MOST_TRIES = 24
@@ -49,7 +49,7 @@ class People:
         self.states.note_told(claimed)
         return True
 
-    def _give_up(self, claimed: State) -> None:
+    def _give_up(self, claimed: IncidentState) -> None:
         self.states.note_told(claimed)
         self.telemetry.log("notice_given_up", incident_id=claimed.incident.incident_id, tries=claimed.notices - 1)
         self.telemetry.count(NoticesLost=1)

@@ -1,16 +1,19 @@
-"""Where the long parts of an investigation lie: content-addressed objects, written once, never changed."""
+"""Stores the long parts of an investigation as content-addressed objects, written once and never changed."""
 
 import hashlib
 import json
 from collections.abc import Iterable
 
 from affidavit.errors import EvidenceUnavailable
+from affidavit.evidence.diagnosis import Diagnosis
+from affidavit.incidents.attempt.ledger import Entry
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.ledger import Entry
-from affidavit.ports import JsonValue, ObjectMissing, ObjectStore
+from affidavit.ports.json import JsonValue
+from affidavit.ports.objects import ObjectMissing, ObjectStore
 from affidavit.verification.entry import entry_from_json
 
 PURPOSE = "incidents"
+_DIAGNOSES = "diagnoses"
 
 
 class Records:
@@ -32,6 +35,14 @@ class Records:
     def read(self, key: str) -> JsonValue:
         """Raises EvidenceUnavailable when the object is gone or is not what was written under this key."""
         return json.loads(self._bytes(key))
+
+    def keep_diagnosis(self, incident_id: IncidentId, diagnosis: Diagnosis) -> str:
+        return self.keep(incident_id, _DIAGNOSES, diagnosis.model_dump_json())
+
+    def is_as_recorded(self, incident_id: IncidentId, diagnosis: Diagnosis) -> bool:
+        """Whether this diagnosis was recorded when it was stored. True too where none was: older ones were not."""
+        kept = [one.key for one in self._objects.list(f"incidents/{incident_id}/{_DIAGNOSES}/")]
+        return not kept or any(Diagnosis.model_validate_json(str(self.read(key))) == diagnosis for key in kept)
 
     def entries(self, keys: Iterable[str]) -> list[Entry]:
         return [entry_from_json(self._bytes(key)) for key in keys]

@@ -1,23 +1,28 @@
-"""What an investigation found, as stored: the diagnosis, how it was reached, what it cost."""
+"""Stores what an investigation found: the diagnosis, how it was reached, what it cost."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from affidavit.evidence.diagnosis import Diagnosis, TokenUsage
-from affidavit.incidents.chain import TURNS_KEPT, Message, shortened
-from affidavit.incidents.diagnostician import AgentResult
+from pydantic import ValidationError
+
+from affidavit.errors import EvidenceUnavailable
+from affidavit.evidence.diagnosis import NO_TOKENS, Diagnosis, TokenUsage
+from affidavit.incidents.attempt.diagnostician import AgentResult
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.records import Records
-from affidavit.incidents.state import NOTHING_SPENT, Lease, State
-from affidavit.ports import Clock, JsonValue, Key, Put, Table
+from affidavit.incidents.store.blobs import Records
+from affidavit.incidents.store.reasoning_chain import TURNS_KEPT, Message, shortened
+from affidavit.incidents.store.state import IncidentState, Lease
+from affidavit.ports.clock import Clock
+from affidavit.ports.json import JsonValue
+from affidavit.ports.table import Key, Put, Table
 
 MOST_ITEM_BYTES = 350_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Context:
+class IncidentContext:
     """`ledger` and `chain_key` name objects with every tool answer and the whole chain; `evidence` was gathered
     without a chat model, and `best_so_far` is what rules could prove of a run that failed."""
 
@@ -44,13 +49,13 @@ class IncidentContexts:
         self._table, self._records, self._clock = table, records, clock
         self._max_tokens, self._keep = max_tokens, keep
 
-    def get_context(self, incident_id: IncidentId) -> Context | None:
+    def get_context(self, incident_id: IncidentId) -> IncidentContext | None:
         item = self._table.get(context_key(incident_id))
         return None if item is None else _context_of(item)
 
     def write_of(
         self,
-        lease: Lease | State,
+        lease: Lease | IncidentState,
         result: AgentResult,
         ledger: Sequence[str],
         *,
@@ -60,6 +65,8 @@ class IncidentContexts:
 
         Long parts are kept as objects before it, so whatever the item names is there.
         """
+        if result.diagnosis is not None:
+            self._records.keep_diagnosis(lease.incident_id, result.diagnosis)
         chain_key = self._records.keep(lease.incident_id, "chain", list(result.reasoning_chain))
         parts: dict[str, JsonValue] = {
             "pk": context_key(lease.incident_id).pk,
@@ -120,10 +127,10 @@ def _size(item: Mapping[str, JsonValue]) -> int:
     return len(json.dumps(item).encode())
 
 
-def _context_of(item: Mapping[str, JsonValue]) -> Context:
+def _context_of(item: Mapping[str, JsonValue]) -> IncidentContext:
     evidence, chain_key = item.get("evidence"), item.get("chain_key")
     calls = item.get("llm_calls", 0)
-    return Context(
+    return IncidentContext(
         incident_id=IncidentId(str(item["incident_id"])),
         diagnosis=_diagnosis(item.get("diagnosis")),
         best_so_far=_diagnosis(item.get("best_so_far")),
@@ -131,7 +138,7 @@ def _context_of(item: Mapping[str, JsonValue]) -> Context:
         truncated=item.get("truncated") is True,
         chain_key=None if chain_key is None else str(chain_key),
         ledger=_texts(item.get("ledger")),
-        token_usage=TokenUsage.model_validate(item.get("token_usage") or NOTHING_SPENT),
+        token_usage=TokenUsage.model_validate(item.get("token_usage") or NO_TOKENS),
         llm_calls=int(calls) if isinstance(calls, int | float) else 0,
         tools_called=_texts(item.get("tools_called")),
         error_type=str(item.get("error_type", "unknown")),
@@ -142,7 +149,13 @@ def _context_of(item: Mapping[str, JsonValue]) -> Context:
 
 
 def _diagnosis(text: JsonValue) -> Diagnosis | None:
-    return None if text is None else Diagnosis.model_validate_json(str(text))
+    try:
+        return None if text is None else Diagnosis.model_validate_json(str(text))
+    except ValidationError as error:
+        raise EvidenceUnavailable(
+            f"a stored diagnosis cannot be read: {error.errors()[0]['msg']}",
+            hint="its record was changed or damaged after it was stored; look for who changed it",
+        ) from error
 
 
 def _texts(value: JsonValue) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Who may change an incident.
+"""Decides who may change an incident.
 
 One conditional write takes an incident and raises its epoch. Every later write is conditional on that epoch, so a
 second delivery, the watchdog and a worker that froze and woke up can never both finish it.
@@ -8,23 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from affidavit.errors import InvariantBroken
-from affidavit.incidents.diagnostician import LeaseLost
+from affidavit.evidence.subject import Subject
+from affidavit.incidents.attempt.diagnostician import LeaseLost
 from affidavit.incidents.incident import Incident, IncidentId, incident_to_json
-from affidavit.incidents.state import Due, Lease, State, Status, lease_of, state_key, state_of
-from affidavit.ports import (
-    Absent,
-    AllOf,
-    AnyOf,
-    Clock,
-    Condition,
-    ConditionFailed,
-    Equals,
-    JsonValue,
-    Put,
-    Table,
-    Update,
-    Write,
-)
+from affidavit.incidents.store.episodes import AlarmEpisode, Episodes
+from affidavit.incidents.store.state import Due, IncidentState, Lease, Status, lease_of, state_key, state_of
+from affidavit.ports.clock import Clock
+from affidavit.ports.json import JsonValue
+from affidavit.ports.table import Absent, AllOf, AnyOf, Condition, ConditionFailed, Equals, Put, Table, Update, Write
 
 REASON_CHARACTERS = 500
 # Between taking an incident and starting on it lie a few writes; a crash there should not cost minutes.
@@ -34,6 +25,8 @@ LEASE_MARGIN = timedelta(seconds=30)
 LONGEST_LEASE = timedelta(minutes=10)
 # A notice that was not sent by then is somebody else's to send.
 NOTICE_TIME = timedelta(minutes=2)
+# Longer than anything waits.
+WAITING_KEPT = timedelta(days=1)
 
 
 class IncidentStates:
@@ -44,23 +37,25 @@ class IncidentStates:
     ) -> None:
         self._table, self._clock, self._keep, self._tells_people = table, clock, keep, tells_people
 
+        self.episodes = Episodes(table, clock, keep=keep)
+
     @property
     def table(self) -> Table:
         return self._table
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
-    def get_state(self, incident_id: IncidentId) -> State | None:
+    def get_state(self, incident_id: IncidentId) -> IncidentState | None:
         item = self._table.get(state_key(incident_id))
         return None if item is None else state_of(item)
 
     def due(
         self, why: Due, *, limit: int = 100, unreadable: Callable[[str, Exception], None] | None = None
-    ) -> list[State]:
+    ) -> list[IncidentState]:
         """May lag behind; taking the incident decides. `unreadable` is told of an item that is none of ours: one
         that another version wrote, or somebody changed, must not keep the others from their turn."""
         items = self._table.due_before(why.value, self._clock.now().timestamp(), limit=limit)
-        found: list[State] = []
+        found: list[IncidentState] = []
         for item in (one for one in items if one.get("sk") == "state"):
             try:
                 found.append(state_of(item))
@@ -70,7 +65,7 @@ class IncidentStates:
                 unreadable(str(item.get("pk")), error)
         return found
 
-    def listed(self, day: datetime, *, limit: int) -> list[State]:
+    def listed(self, day: datetime, *, limit: int) -> list[IncidentState]:
         """The incidents that were received on this day (UTC), newest first."""
         entries = self._table.query(_day(day), newest_first=True, limit=limit)
         ids = dict.fromkeys(IncidentId(str(entry["incident_id"])) for entry in entries)
@@ -79,7 +74,7 @@ class IncidentStates:
 
     # --- taking ------------------------------------------------------------------------------------------------------
 
-    def take(self, incident: Incident, seen: State | None, *, deadline: datetime) -> Lease | None:
+    def take(self, incident: Incident, seen: IncidentState | None, *, deadline: datetime) -> Lease | None:
         """One conditional write; None when somebody else was first. `seen` is what the caller read before."""
         try:
             if seen is None:
@@ -88,7 +83,20 @@ class IncidentStates:
         except ConditionFailed:
             return None
 
-    def write_initial_state(self, incident: Incident, *, deadline: datetime) -> Lease:
+    def open(self, incident: Incident, seen: AlarmEpisode | None, *, deadline: datetime, is_last: bool) -> Lease | None:
+        """Open an incident that becomes the newest of its subject; None when somebody was faster.
+
+        At the last try it is opened whatever else happened to the subject.
+        """
+        together_with = () if is_last else (self.episodes.opening(incident, seen),)
+        try:
+            return self.write_initial_state(incident, deadline=deadline, together_with=together_with)
+        except ConditionFailed:
+            return None
+
+    def write_initial_state(
+        self, incident: Incident, *, deadline: datetime, together_with: Sequence[Write] = ()
+    ) -> Lease:
         """Raises ConditionFailed when the incident is there already."""
         self._note_day(incident)
         now = self._clock.now()
@@ -106,23 +114,37 @@ class IncidentStates:
             "ttl": self._ttl(now),
             **_leased(expires),
         }
-        self._table.write(Put(item=item, when=Absent()))
+        if together_with:
+            self._table.write_all([Put(item=item, when=Absent()), *together_with])
+        else:
+            self._table.write(Put(item=item, when=Absent()))
         return lease_of(state_of(item), deadline)
 
-    def _retake(self, seen: State, *, deadline: datetime) -> Lease:
+    def _retake(self, seen: IncidentState, *, deadline: datetime) -> Lease:
         now = self._clock.now()
         if not seen.is_due(now):
             raise ConditionFailed(f"incident {seen.incident.incident_id} is not due")
-        return self._reopen(seen, attempts=seen.attempts + 1, deadline=deadline)
+        return self._reopen(seen, attempts=_next_attempt(seen), deadline=deadline)
 
-    def reopen(self, seen: State, *, deadline: datetime) -> Lease | None:
-        """Take an incident that ended, on a person's word: attempts are counted anew."""
+    def wake(self, seen: IncidentState, *, deadline: datetime) -> Lease | None:
+        """Take an incident that waits for its evidence before its time; None when it waits no more."""
+        if seen.status is not Status.AWAITING_EVIDENCE:
+            return None
         try:
-            return self._reopen(seen, attempts=1, deadline=deadline)
+            return self._reopen(seen, attempts=_next_attempt(seen), deadline=deadline)
         except ConditionFailed:
             return None
 
-    def _reopen(self, seen: State, *, attempts: int, deadline: datetime) -> Lease:
+    def reopen(self, seen: IncidentState, *, deadline: datetime) -> Lease | None:
+        """Take an incident that ended, on a person's word: attempts are counted anew, and so is its waiting."""
+        try:
+            return self._reopen(seen, attempts=1, deadline=deadline, forgets=("awaiting_since",))
+        except ConditionFailed:
+            return None
+
+    def _reopen(
+        self, seen: IncidentState, *, attempts: int, deadline: datetime, forgets: tuple[str, ...] = ()
+    ) -> Lease:
         now = self._clock.now()
         update = Update(
             key=state_key(seen.incident.incident_id),
@@ -133,7 +155,7 @@ class IncidentStates:
                 "attempts": attempts,
                 **_leased((now + RECEIVED_LEASE).timestamp()),
             },
-            remove=("next_attempt_at", "is_deferred", "error_reason", "error_category", "notices"),
+            remove=("next_attempt_at", "is_deferred", "error_reason", "error_category", "notices", *forgets),
             # Status and lease may move without the epoch only by their owner's hand, and that owner renews the lease.
             when=_unchanged(seen),
         )
@@ -141,6 +163,39 @@ class IncidentStates:
         if item is None:
             raise InvariantBroken(f"incident {seen.incident.incident_id} vanished while it was taken")
         return lease_of(state_of(item), deadline)
+
+    # --- waiting for evidence -----------------------------------------------------------------------------------------
+
+    def await_evidence(self, lease: Lease, *, since: datetime, due_at: datetime) -> None:
+        """Put the incident down until its evidence is there, or until `due_at`. Raises LeaseLost.
+
+        Who brings the evidence of a node finds the incidents that wait for it, in the same transaction.
+        """
+        now = self._clock.now()
+        update = Update(
+            key=state_key(lease.incident_id),
+            set={
+                "status": Status.AWAITING_EVIDENCE.value,
+                "updated_at": now.isoformat(),
+                "awaiting_since": _moment(since),
+                "lease_expires_at": _moment(now),
+                "due": Due.EVIDENCE.value,
+                "due_at": _moment(due_at),
+            },
+            when=AllOf((_held(lease), Equals("status", Status.RECEIVED.value))),
+        )
+        entry: dict[str, JsonValue] = {
+            "pk": _waiting(lease.incident.subject),
+            "sk": lease.incident_id,
+            "ttl": int((now + WAITING_KEPT).timestamp()),
+        }
+        self._write(lease, update, [Put(item=entry)])
+
+    def waiting_for(self, subject: Subject) -> list[IncidentState]:
+        """Incidents that wait for evidence of this subject."""
+        ids = [IncidentId(str(item["sk"])) for item in self._table.query(_waiting(subject))]
+        states = (self.get_state(one) for one in ids)
+        return [one for one in states if one is not None and one.status is Status.AWAITING_EVIDENCE]
 
     # --- under a lease -----------------------------------------------------------------------------------------------
 
@@ -192,7 +247,7 @@ class IncidentStates:
         at = _moment(next_attempt_at)
         return {"next_attempt_at": at, "due": Due.RETRY.value, "due_at": at}
 
-    def give_up(self, seen: State, reason: str) -> State | None:
+    def give_up(self, seen: IncidentState, reason: str) -> IncidentState | None:
         """Close an incident whose worker died for the last time; None when it is alive or was taken over."""
         update = Update(
             key=state_key(seen.incident.incident_id),
@@ -214,7 +269,7 @@ class IncidentStates:
 
     # --- after the end ------------------------------------------------------------------------------------------------
 
-    def add_after_end(self, closed: State, writes: Sequence[Write]) -> bool:
+    def add_after_end(self, closed: IncidentState, writes: Sequence[Write]) -> bool:
         """More about how it ended; False, and nothing written, when it was run again meanwhile."""
         stamp: dict[str, JsonValue] = {"updated_at": self._clock.now().isoformat()}
         still = AllOf((Equals("epoch", closed.epoch), Equals("status", closed.status.value)))
@@ -224,7 +279,7 @@ class IncidentStates:
             return False
         return True
 
-    def claim_notice(self, seen: State) -> State | None:
+    def claim_notice(self, seen: IncidentState) -> IncidentState | None:
         """The right to tell people how it ended; None when nobody is to be told, or somebody else just does."""
         if seen.due is not Due.NOTICE or seen.due_at is None:
             return None
@@ -239,7 +294,7 @@ class IncidentStates:
             return None
         return None if item is None else state_of(item)
 
-    def note_told(self, claimed: State) -> bool:
+    def note_told(self, claimed: IncidentState) -> bool:
         """False when the incident was run again meanwhile: its next end has a notice of its own."""
         update = Update(
             key=state_key(claimed.incident.incident_id), remove=("due", "due_at", "notices"), when=_untold(claimed)
@@ -288,6 +343,15 @@ class IncidentStates:
         return int((now + self._keep).timestamp())
 
 
+def _next_attempt(seen: IncidentState) -> int:
+    """Whoever put an incident down to wait did not fail at it."""
+    return seen.attempts if seen.status is Status.AWAITING_EVIDENCE else seen.attempts + 1
+
+
+def _waiting(subject: Subject) -> str:
+    return f"waiting#{subject}"
+
+
 def _held(lease: Lease) -> Condition:
     return Equals("epoch", lease.epoch)
 
@@ -298,7 +362,7 @@ def _working(lease: Lease) -> Condition:
     return AllOf((_held(lease), is_open))
 
 
-def _unchanged(seen: State) -> Condition:
+def _unchanged(seen: IncidentState) -> Condition:
     """As it was read: same owner, same status, and no sign of life since."""
     return AllOf(
         (
@@ -309,7 +373,7 @@ def _unchanged(seen: State) -> Condition:
     )
 
 
-def _untold(seen: State) -> Condition:
+def _untold(seen: IncidentState) -> Condition:
     return AllOf((Equals("epoch", seen.epoch), Equals("due", Due.NOTICE.value), Equals("due_at", seen.due_at)))
 
 

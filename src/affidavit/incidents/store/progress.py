@@ -1,11 +1,11 @@
-"""What an investigation has so far, kept so that after a crash it goes on instead of starting over."""
+"""Saves an investigation's progress, so that after a crash it goes on instead of starting over."""
 
 from affidavit.evidence.diagnosis import TokenUsage
-from affidavit.incidents.ledger import Ledger
-from affidavit.incidents.records import Records
-from affidavit.incidents.state import Lease
-from affidavit.incidents.states import IncidentStates
-from affidavit.ports import JsonValue
+from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.store.blobs import Records
+from affidavit.incidents.store.incident_leases import IncidentStates
+from affidavit.incidents.store.state import Lease
+from affidavit.ports.json import JsonValue
 
 
 class StoredProgress:

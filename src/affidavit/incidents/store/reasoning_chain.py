@@ -1,8 +1,8 @@
-"""A reasoning chain, shortened to fit beside a diagnosis; a tool call is never parted from its result."""
+"""Shortens a reasoning chain to fit beside a diagnosis. A tool call is never parted from its result."""
 
 from collections.abc import Mapping, Sequence
 
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 
 Message = Mapping[str, JsonValue]
 TURNS_KEPT = 3

@@ -2,22 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from affidavit.errors import InvariantBroken, NotFound
-from affidavit.evidence.diagnosis import TokenUsage
+from affidavit.evidence.diagnosis import NO_TOKENS, TokenUsage
 from affidavit.incidents.incident import Incident, IncidentId, incident_from_json
-from affidavit.ports import Item, JsonValue, Key
+from affidavit.ports.json import Item, JsonValue
+from affidavit.ports.table import Key
 
 MOST_ATTEMPTS = 3
-NOTHING_SPENT = TokenUsage.model_validate({})
 
 
 class Status(StrEnum):
     """FAILED: it could not be diagnosed. ERROR: it could not run."""
 
     RECEIVED = "RECEIVED"
+    AWAITING_EVIDENCE = "AWAITING_EVIDENCE"
+    """A node's bundle is on its way. Nobody works on it; it is due again at `due_at`."""
     INVESTIGATING = "INVESTIGATING"
     DIAGNOSED = "DIAGNOSED"
     FAILED = "FAILED"
@@ -28,7 +30,7 @@ class Status(StrEnum):
 
     @property
     def is_open(self) -> bool:
-        return self in (Status.RECEIVED, Status.INVESTIGATING)
+        return self in (Status.RECEIVED, Status.AWAITING_EVIDENCE, Status.INVESTIGATING)
 
     @property
     def has_diagnosis(self) -> bool:
@@ -40,7 +42,7 @@ class Status(StrEnum):
 
 # Everything a worker may do to an incident it holds. Taking one again, back to RECEIVED, is no step but a new lease.
 _NEXT = {
-    Status.RECEIVED: (Status.INVESTIGATING, Status.FAILED, Status.ERROR),
+    Status.RECEIVED: (Status.AWAITING_EVIDENCE, Status.INVESTIGATING, Status.FAILED, Status.ERROR),
     Status.INVESTIGATING: (Status.DIAGNOSED, Status.FAILED, Status.ERROR),
     # Nobody takes these steps yet; their names and order are fixed for whoever will.
     Status.DIAGNOSED: (Status.AWAITING_APPROVAL,),
@@ -50,15 +52,17 @@ _NEXT = {
 
 
 class Due(StrEnum):
-    """Why an incident stands in the sparse index: its lease runs, another attempt waits, or people are not told yet."""
+    """Why an incident stands in the sparse index: its lease runs, another attempt waits, its evidence is on its way, or
+    people are not told yet."""
 
     LEASE = "lease"
     RETRY = "retry"
+    EVIDENCE = "evidence"
     NOTICE = "notice"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class State:
+class IncidentState:
     """The item of one incident, with numbers as stored. `checkpoint` is the object key of the saved progress."""
 
     incident: Incident
@@ -72,13 +76,15 @@ class State:
     error_category: str | None = None
     next_attempt_at: float | None = None
     is_deferred: bool = False
-    spent: TokenUsage = NOTHING_SPENT
+    spent: TokenUsage = NO_TOKENS
     checkpoint: str | None = None
     ledger: tuple[str, ...] = ()
     due: Due | None = None
     due_at: float | None = None
     notices: int = 0
     """How often somebody set out to tell people."""
+    awaiting_since: float | None = None
+    """When it began to wait for its evidence; stays when the waiting is over."""
 
     @property
     def incident_id(self) -> IncidentId:
@@ -89,13 +95,16 @@ class State:
 
     def is_due(self, now: datetime) -> bool:
         """Whether another attempt may start: the last worker is gone, or the time of the next attempt has come."""
+        if self.status is Status.AWAITING_EVIDENCE:
+            return self.due_at is None or self.due_at <= now.timestamp()
         if self.status.is_open:
             return not self.is_leased(now)
         return self.next_attempt_at is not None and self.next_attempt_at <= now.timestamp()
 
     @property
     def has_attempts_left(self) -> bool:
-        return self.attempts < MOST_ATTEMPTS
+        """Waiting for evidence is no attempt."""
+        return self.attempts < MOST_ATTEMPTS or self.status is Status.AWAITING_EVIDENCE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,6 +118,7 @@ class Lease:
     spent: TokenUsage
     checkpoint: str | None
     ledger: tuple[str, ...]
+    awaiting_since: datetime | None = None
 
     @property
     def incident_id(self) -> IncidentId:
@@ -119,9 +129,9 @@ def state_key(incident_id: IncidentId) -> Key:
     return Key(pk=f"incident#{incident_id}", sk="state")
 
 
-def state_of(item: Item) -> State:
+def state_of(item: Item) -> IncidentState:
     ledger, due = item.get("ledger"), _text(item.get("due"))
-    return State(
+    return IncidentState(
         incident=incident_from_json(str(item["incident"])),
         status=Status(str(item["status"])),
         created_at=datetime.fromisoformat(str(item["created_at"])),
@@ -133,16 +143,17 @@ def state_of(item: Item) -> State:
         error_category=_text(item.get("error_category")),
         next_attempt_at=_number_if_any(item.get("next_attempt_at")),
         is_deferred=item.get("is_deferred") is True,
-        spent=TokenUsage.model_validate(item.get("token_usage") or {}),
+        spent=TokenUsage.model_validate(item.get("token_usage") or NO_TOKENS),
         checkpoint=_text(item.get("checkpoint")),
         ledger=tuple(str(key) for key in ledger) if isinstance(ledger, Sequence) else (),
         due=None if due is None else Due(due),
         due_at=_number_if_any(item.get("due_at")),
         notices=int(_number(item.get("notices") or 0)),
+        awaiting_since=_number_if_any(item.get("awaiting_since")),
     )
 
 
-def lease_of(state: State, deadline: datetime) -> Lease:
+def lease_of(state: IncidentState, deadline: datetime) -> Lease:
     return Lease(
         incident=state.incident,
         epoch=state.epoch,
@@ -151,6 +162,7 @@ def lease_of(state: State, deadline: datetime) -> Lease:
         spent=state.spent,
         checkpoint=state.checkpoint,
         ledger=state.ledger,
+        awaiting_since=_moment_of(state.awaiting_since),
     )
 
 
@@ -166,6 +178,10 @@ def _number(value: JsonValue) -> float:
 
 def _number_if_any(value: JsonValue) -> float | None:
     return None if value is None else _number(value)
+
+
+def _moment_of(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
 def _text(value: JsonValue) -> str | None:

@@ -21,7 +21,7 @@ class Says(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Statement:
+class PolicyStatement:
     """`place` is its position as JSON Pointer parts inside the document."""
 
     place: tuple[str, ...]
@@ -29,7 +29,7 @@ class Statement:
     body: Document
 
 
-def statements(document: Document) -> Iterator[Statement]:
+def statements(document: Document) -> Iterator[PolicyStatement]:
     listed = document.get("Statement")
     if isinstance(listed, Mapping):
         yield _statement(("Statement",), listed)  # pyright: ignore[reportUnknownArgumentType] - JSON from outside
@@ -39,8 +39,8 @@ def statements(document: Document) -> Iterator[Statement]:
                 yield _statement(("Statement", str(number)), body)  # pyright: ignore[reportUnknownArgumentType] - same
 
 
-def _statement(place: tuple[str, ...], body: Document) -> Statement:
-    return Statement(place=place, effect=str(body.get("Effect", "")), body=body)
+def _statement(place: tuple[str, ...], body: Document) -> PolicyStatement:
+    return PolicyStatement(place=place, effect=str(body.get("Effect", "")), body=body)
 
 
 def judge(documents: Iterable[Document], action: str, resource: str | None) -> Says:
@@ -52,17 +52,17 @@ def judge(documents: Iterable[Document], action: str, resource: str | None) -> S
     return Says.SILENT
 
 
-def matching(documents: Iterable[Document], action: str, resource: str | None) -> list[Statement]:
+def matching(documents: Iterable[Document], action: str, resource: str | None) -> list[PolicyStatement]:
     return [
         statement for document in documents for statement in statements(document) if covers(statement, action, resource)
     ]
 
 
-def covers(statement: Statement, action: str, resource: str | None) -> bool:
+def covers(statement: PolicyStatement, action: str, resource: str | None) -> bool:
     return _covers_action(statement.body, action) and _covers_resource(statement.body, resource)
 
 
-def _verdict(statement: Statement) -> Says:
+def _verdict(statement: PolicyStatement) -> Says:
     if statement.body.get("Condition"):
         return Says.OPEN
     return Says.DENIES if statement.effect == "Deny" else Says.ALLOWS

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from affidavit.agent.rules.explanations import decision_on
 from affidavit.agent.rules.facts import Facts
-from affidavit.agent.rules.policies import Document, matching
-from affidavit.agent.rules.runs import Run, Sign
-from affidavit.ports import LogLine
-from affidavit.workloads.denials import Denial, denials
+from affidavit.agent.rules.failure_reasons import Reason
+from affidavit.agent.rules.permissions.denial_causes import decision_on
+from affidavit.agent.rules.permissions.policies import Document, matching
+from affidavit.agent.rules.run_history import PastRun
+from affidavit.workloads.denials import Denial, denials_in
 from affidavit.workloads.logs import ONLY_NEWEST
 
 NOT_SIMULATED = ("resource-based policy", "VPC endpoint policy", "service control policy", "session policy")
@@ -35,20 +35,20 @@ _VARYING = (
 class Recovery:
     """`run` went well after the denial, if one did; `gap` says what that leaves open."""
 
-    run: Run | None
+    run: PastRun | None
     gap: str = ""
 
 
-def recovery(facts: Facts, denial: Denial | None, sign: Sign) -> Recovery | None:
+def recovery(facts: Facts, denial: Denial | None, reason: Reason) -> Recovery | None:
     """None while it may still be denied."""
     if denial is None:
         return None
     if decision_on(facts, denial) is not None:
-        return _by_simulator(facts, denial, sign)
-    return _by_runs(facts, denial, sign)
+        return _by_simulator(facts, denial, reason)
+    return _by_runs(facts, denial, reason)
 
 
-def _by_simulator(facts: Facts, denial: Denial, sign: Sign) -> Recovery | None:
+def _by_simulator(facts: Facts, denial: Denial, reason: Reason) -> Recovery | None:
     """IAM's simulator allows it now, and a run did well: then it is over.
 
     What the simulator does not know of may still deny it now and then, so there the last runs count.
@@ -57,28 +57,28 @@ def _by_simulator(facts: Facts, denial: Denial, sign: Sign) -> Recovery | None:
     if decision is None or decision[1].get("decision") != "allowed":
         return None
     newest = facts.history.runs[-1]
-    later = [newest] if newest.is_good else facts.history.good_since(sign)
-    if any(who in sign.message for who in NOT_SIMULATED):
-        return None if _is_in_last_runs(facts, sign) else Recovery(run=later[-1] if later else None)
+    later = [newest] if newest.is_good else facts.history.good_since(reason)
+    if any(who in reason.raw for who in NOT_SIMULATED):
+        return None if _is_in_last_runs(facts, reason) else Recovery(run=later[-1] if later else None)
     return Recovery(run=later[-1]) if later else None
 
 
-def _is_in_last_runs(facts: Facts, sign: Sign) -> bool:
-    return any(one.event == sign.event for run in facts.history.runs[-20:] for one in run.signs) and any(
-        one.kind == "denied" for run in facts.history.runs[-3:] for one in run.signs
+def _is_in_last_runs(facts: Facts, reason: Reason) -> bool:
+    return any(one.event == reason.event for run in facts.history.runs[-20:] for one in run.reasons) and any(
+        one.family == "denied" for run in facts.history.runs[-3:] for one in run.reasons
     )
 
 
-def _by_runs(facts: Facts, denial: Denial, sign: Sign) -> Recovery | None:
+def _by_runs(facts: Facts, denial: Denial, reason: Reason) -> Recovery | None:
     """Without a verdict of IAM's: the policies grant it by now, and the log shows it done since."""
-    is_elsewhere = "explicit deny" in sign.message or any(who in sign.message for who in NOT_SIMULATED)
-    is_reason_gone = _REASON_OF_SILENCE in sign.message
+    is_elsewhere = "explicit deny" in reason.raw or any(who in reason.raw for who in NOT_SIMULATED)
+    is_reason_gone = _REASON_OF_SILENCE in reason.raw
     if is_elsewhere or not _is_granted(facts, denial) or not _is_enough(facts.logs, is_reason_gone=is_reason_gone):
         return None
-    first = _first_of_its_run(facts, denial, sign)
+    first = _first_of_its_run(facts, denial, reason)
     if first is None:
         return None
-    until, later = _said_until(facts, first), facts.history.good_since(sign)
+    until, later = _said_until(facts, first), facts.history.good_since(reason)
     # What was denied after something else had failed may be part of no run that goes well.
     if is_reason_gone or denial in _denials(first):
         same = [run for run in later if until and until <= _words([text for _, text in run.said])]
@@ -88,23 +88,23 @@ def _by_runs(facts: Facts, denial: Denial, sign: Sign) -> Recovery | None:
     return Recovery(run=silent[-1], gap=SILENT_GAP) if is_reason_gone and len(silent) >= LEAST_SILENT else None
 
 
-def _first_of_its_run(facts: Facts, denial: Denial, sign: Sign) -> Sign | None:
+def _first_of_its_run(facts: Facts, denial: Denial, reason: Reason) -> Reason | None:
     """The first denial of the run; of one whose beginning is not shown, that of the newest run denied the same."""
-    denied = facts.history.with_sign(sign.kind)
-    own = next(run for run in denied if sign in run.signs)
-    alike = [run for run in denied if any(denial in _denials(one) for one in run.signs)]
-    run = own if not own.is_cut else alike[-1]
-    signs = [one for one in run.signs if one.kind == sign.kind]
-    return None if run.is_cut else max(signs, key=lambda one: one.event)
+    denied = facts.history.with_reason(reason.label)
+    own = next(run for run in denied if reason in run.reasons)
+    alike = [run for run in denied if any(denial in _denials(one) for one in run.reasons)]
+    run = own if not own.run.is_cut else alike[-1]
+    told = [one for one in run.reasons if one.label == reason.label]
+    return None if run.run.is_cut else max(told, key=lambda one: one.event)
 
 
-def _said_until(facts: Facts, sign: Sign) -> set[str]:
-    run = next(run for run in facts.history.runs if sign in run.signs)
-    return _words([text for place, text in run.said if place > sign.event])
+def _said_until(facts: Facts, reason: Reason) -> set[str]:
+    run = next(run for run in facts.history.runs if reason in run.reasons)
+    return _words([text for place, text in run.said if place > reason.event])
 
 
-def _denials(sign: Sign) -> list[Denial]:
-    return denials([LogLine(at=0, message=sign.message)])
+def _denials(reason: Reason) -> list[Denial]:
+    return denials_in(reason.raw)
 
 
 def _is_enough(logs: Mapping[str, Any], *, is_reason_gone: bool) -> bool:

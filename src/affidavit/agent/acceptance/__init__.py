@@ -1,0 +1,1 @@
+"""Decides whether a submitted diagnosis is accepted."""

@@ -1,0 +1,1 @@
+"""Chat models: providers, turns, retries, and two that need no network."""

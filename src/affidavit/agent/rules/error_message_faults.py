@@ -1,0 +1,232 @@
+"""Faults that an error tells by its own words: a called service, credentials, limits, the package, settings, code."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from affidavit.agent.rules.error_naming import brief, hosts
+from affidavit.agent.rules.facts import CONFIG, Facts
+from affidavit.agent.rules.failure_reasons import EXITED, UNREAD, Reason, said
+from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
+from affidavit.agent.rules.run_history import PastRun
+from affidavit.evidence.diagnosis import EvidencePointer, FaultType, IncidentSeverity
+from affidavit.workloads.operations import service_name, service_of
+
+FAMILIES = ("lookalikes", "credentials", "limits", "throttled", "startup", "configuration", "dependency", "code")
+_REMEDIES = {
+    FaultType.CREDENTIALS: Remedy(
+        action="Renew what the function logs in with, or have the other side accept it",
+        details="The credentials are refused; permissions and network are not the matter.",
+    ),
+    FaultType.THROTTLING: Remedy(
+        action="Raise the called service's throughput, or call it less",
+        details="The refusals come from the service behind the function, not from Lambda.",
+    ),
+    FaultType.DEPENDENCY: Remedy(
+        action="See with the owner of the called service why it fails",
+        details="The function works; what it calls does not.",
+    ),
+    FaultType.RESOURCE_LIMIT: Remedy(
+        action="Use less of what runs out, or raise the limit where it can be raised",
+        details="The evidence says which limit it is.",
+    ),
+    FaultType.STARTUP: Remedy(
+        action="Correct the package, layer or image", details="No run gets as far as the handler."
+    ),
+    FaultType.CONFIGURATION: Remedy(action="Correct the setting", details="The code is good; a setting is not."),
+    FaultType.CODE_ERROR: Remedy(action="Correct the code", details="The error is in the evidence."),
+    FaultType.OUT_OF_MEMORY: Remedy(action="Give the function more memory", details="Memory is the limit it hits."),
+    FaultType.PERMISSION_LOSS: Remedy(action="Allow what is denied", details="The evidence names it."),
+    FaultType.NETWORK_BLOCK: Remedy(action="Open the way again", details="The evidence names what is closed."),
+    FaultType.UNKNOWN: Remedy(
+        action="Let the function log what it does before it fails",
+        details="The error alone does not tell the cause.",
+    ),
+}
+_IMPORTED = re.compile(r"Unable to import module '(?P<module>[^']+)': No module named '(?P<missing>[^']+)'")
+_EXTENSION = re.compile(r"EXTENSION\tName: (\S+)")
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]+")
+_KEY = re.compile(r"KeyError: ['\"]?(?P<name>[A-Za-z_][\w.-]*)|key not found: \"(?P<name2>[^\"]+)\"")
+_SERVICE = re.compile(
+    r"when calling the (?P<operation>\w+) operation|operation error (?P<go>[\w ]+): \w+"
+    r"|\(Service: (?:Amazon)?(?P<java>[\w ]+?)[,;]|(?P<aws>[a-z0-9-]+)\.[a-z0-9-]+\.amazonaws\.com"
+)
+_BY_WORDS = (("ProvisionedThroughput", "DynamoDB"), ("provisioned throughput for the table", "DynamoDB"))
+
+
+def told_faults(facts: Facts) -> Iterator[Fault]:
+    for reason in facts.history.current(*FAMILIES):
+        yield _fault(facts, reason)
+
+
+def unread_faults(facts: Facts) -> Iterator[Fault]:
+    """Runs that fail for a reason nobody can read: said so, with the lines."""
+    for reason in facts.history.current(EXITED, UNREAD, "killed"):
+        error = brief(reason)
+        exits = reason.label != UNREAD
+        cause = (
+            f"the runtime of {facts.function} exits ({error}), and nothing it logged says why"
+            if exits
+            else f"runs of {facts.function} fail with words that say no known cause: {error}"
+        )
+        yield Fault(
+            kind=FaultType.UNKNOWN,
+            cause=cause,
+            resources=names(facts.function),
+            proof=(facts.quote(reason, shows="What was logged; what it means is not known."),),
+            remedy=_REMEDIES[FaultType.UNKNOWN],
+            severity=IncidentSeverity.MEDIUM,
+            explains=frozenset({reason.label}),
+            gaps=("why the runtime exits" if exits else "what the error means",),
+            is_sure=False,
+        )
+
+
+def _fault(facts: Facts, reason: Reason) -> Fault:
+    match = reason.match
+    assert match is not None  # `current` was asked for families of the catalog
+    kind, cause, proof, is_sure = match.kind.fault, match.says, (), match.kind.is_sure
+    if unset := _unset_variable(facts, reason):
+        listed = facts.point(CONFIG, "EnvironmentVariableNames", shows="The variables that are set.")
+        kind, cause, proof = FaultType.CONFIGURATION, f"the environment variable {unset} is not set", proofs(listed)
+        is_sure = True
+    elif match.kind.family == "startup":
+        kind, cause, proof = _startup(facts, reason)
+    elif match.kind.family == "configuration":
+        cause, proof = _setting(facts, reason)
+    elif match.kind.family == "throttled":
+        cause = _throttled(reason)
+    elif match.kind.family == "code" and _is_in_init(facts, reason):
+        kind, cause = FaultType.STARTUP, "the code fails while it is loaded, so no run starts"
+    return Fault(
+        kind=kind,
+        cause=f"{cause}: {brief(reason)}{_where(facts, reason)}",
+        resources=names(facts.function),
+        proof=(facts.quote(reason, shows="The error as it was logged."), *proof, *_changed(facts, kind)),
+        remedy=_REMEDIES[kind],
+        severity=IncidentSeverity.CRITICAL if kind is FaultType.STARTUP else IncidentSeverity.HIGH,
+        explains=frozenset({reason.label}),
+        is_sure=is_sure,
+    )
+
+
+def _changed(facts: Facts, kind: FaultType) -> tuple[EvidencePointer, ...]:
+    if kind not in (FaultType.CODE_ERROR, FaultType.STARTUP) or not facts.config.get("LastModified"):
+        return ()
+    return proofs(facts.point(CONFIG, "LastModified", shows="When the function was last changed."))
+
+
+def _where(facts: Facts, reason: Reason) -> str:
+    """Hosts that the failing run's complaints name, where the error itself names none."""
+    run = facts.history.run_of(reason)
+    family = reason.family
+    if run is None or family in ("code", "startup", "limits"):
+        return ""
+    own = brief(reason)
+    texts = [reason.text, *(said(one) for one in run.run.complaints)]
+    listed = [host for host in hosts(texts) if host not in own][:3] or _last_called(run, own, family)
+    return f" (called host: {', '.join(listed)})" if listed else ""
+
+
+def _last_called(run: PastRun, own: str, family: str) -> list[str]:
+    """The host that the run spoke of last, for an error that names none."""
+    if family != "dependency" or hosts([own]):
+        return []
+    said_last = [found for one in reversed(run.run.statements) if (found := hosts([one.text]))]
+    return said_last[0][-1:] if said_last else []
+
+
+def _throttled(reason: Reason) -> str:
+    assert reason.match is not None  # as above
+    service = _service(reason.text)
+    return f"{service} throttles: {reason.match.says}" if service else reason.match.says
+
+
+def _service(text: str) -> str | None:
+    for mark, name in _BY_WORDS:
+        if mark in text:
+            return name
+    for found in _SERVICE.finditer(text):
+        named = (
+            service_of(found["operation"])
+            if found["operation"]
+            else found["go"] or found["java"] or (service_name(found["aws"]) if found["aws"] else None)
+        )
+        if named:
+            return named
+    return None
+
+
+def _unset_variable(facts: Facts, reason: Reason) -> str | None:
+    """A variable that the error misses and the settings lack. A KeyError of os.environ says it by itself."""
+    assert reason.match is not None  # as above
+    known = facts.config.get("EnvironmentVariableNames", [])
+    if reason.label == "variable-missing":
+        name = next((value for key, value in reason.match.names.items() if key.startswith("name")), None)
+        return name if name and name not in known else None
+    found = _KEY.search(reason.text) if reason.family == "code" else None
+    name = (found["name"] or found["name2"]) if found else None
+    if not name or name in known:
+        return None
+    is_environment = "environ" in reason.raw or "getenv" in reason.raw or "ENV" in reason.raw
+    return name if is_environment or (bool(facts.config) and _VARIABLE.fullmatch(name)) else None
+
+
+def _is_in_init(facts: Facts, reason: Reason) -> bool:
+    run = facts.history.run_of(reason)
+    return run is not None and run.run.has_failed_init
+
+
+def _startup(facts: Facts, reason: Reason) -> tuple[FaultType, str, tuple[EvidencePointer, ...]]:
+    assert reason.match is not None  # as above
+    handler = str(facts.config.get("Handler") or "")
+    shown = facts.point(CONFIG, "Handler", shows="The setting Handler.") if handler else None
+    found = _IMPORTED.search(reason.raw)
+    if found and found["missing"] == found["module"] == handler.rpartition(".")[0]:
+        cause = "the handler setting names a module that is not in the package"
+        return FaultType.CONFIGURATION, cause, proofs(shown)
+    if reason.label == "handler-missing":
+        return FaultType.CONFIGURATION, reason.match.says, proofs(shown)
+    built = (
+        facts.point(CONFIG, "Architectures", 0, shows="What the function runs on.")
+        if facts.config.get("Architectures")
+        else None
+    )
+    if reason.label == "extension" and (name := _extension(facts, reason)):
+        return FaultType.STARTUP, f"the extension {name} does not start, so no run can", proofs(built, shown)
+    if "/opt/" in reason.quote and facts.config.get("Layers"):
+        layer = facts.point(CONFIG, "Layers", 0, shows="The layer below /opt.")
+        return (
+            FaultType.STARTUP,
+            "a layer does not fit the function: a file of it cannot be loaded",
+            proofs(layer, built),
+        )
+    return FaultType.STARTUP, reason.match.says, proofs(built, shown)
+
+
+def _extension(facts: Facts, reason: Reason) -> str | None:
+    """By Lambda's own line about it, where the failure does not name it."""
+    run = facts.history.run_of(reason)
+    lines = [line.message for line in run.run.platform] if run is not None else []
+    named = [found[1] for line in lines if (found := _EXTENSION.match(line))]
+    return named[-1] if named and not (reason.match and reason.match.names) else None
+
+
+def _setting(facts: Facts, reason: Reason) -> tuple[str, tuple[EvidencePointer, ...]]:
+    """Names the variables that may hold the setting: their values are never read."""
+    assert reason.match is not None  # as above
+    marks = {
+        "read-only-replica": ("ENDPOINT", "HOST", "URL", "ADDR", "DSN"),
+        "no-address": ("HOST", "URL", "URI", "ENDPOINT", "ADDR", "WEBHOOK", "DSN"),
+        "not-configured": ("KEY", "TOKEN", "WEBHOOK", "URL", "CONNECTION"),
+        "resource-missing": ("BUCKET", "TABLE", "QUEUE", "TOPIC", "STREAM", "SECRET", "PARAM", "NAME", "ARN", "REGION"),
+        "aws-profile": ("AWS_PROFILE",),
+        "no-region": ("REGION", "ENDPOINT"),
+    }.get(reason.label, ())
+    variables: Sequence[str] = facts.config.get("EnvironmentVariableNames", [])
+    named = [(place, name) for place, name in enumerate(variables) if any(mark in name.upper() for mark in marks)]
+    proof = [
+        facts.point(CONFIG, "EnvironmentVariableNames", place, shows="A variable that may hold it.")
+        for place, _ in named[:3]
+    ]
+    where = f" (see the variable {', '.join(name for _, name in named[:3])})" if named else ""
+    return f"{reason.match.says}{where}", proofs(*proof)

@@ -1,0 +1,94 @@
+"""Names an error in a cause: its type and message, and the hosts it speaks of.
+
+What is named here is quoted as evidence beside it. Text that reads like an order is left out of causes: whoever feeds
+a program can make it log anything.
+"""
+
+import re
+from collections.abc import Iterable
+
+from affidavit.agent.rules.failure_reasons import Reason
+
+LONGEST_BRIEF = 240
+_ORDER = re.compile(
+    r"\b(ignore|disregard|instruction|system:|assistant|prompt|fault_types|submit_|call get_|you (must|should|are)"
+    r"|please (run|call|approve|grant|attach|disable|delete)|curl |wget |sudo |rm -|chmod |powershell|base64 -"
+    r"|administratoraccess|approve|attach-(role|user)-policy|--force|as root)",
+    re.IGNORECASE,
+)
+_KEY = re.compile(r"^\w+: (?=\S)")
+_ENOUGH = 40
+_TIME = re.compile(r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?\b")
+_URL = re.compile(
+    r"\b(?:https?|wss?|amqps?|redis|rediss|mongodb(?:\+srv)?|postgres(?:ql)?|mysql|jdbc:\w+)://([\w.-]+)(:\d+)?"
+)
+_HOST = re.compile(
+    r"(?:\bhost(?:name)?|\bHost|\baddress|\bserver|\bbroker|\bendpoint)[\"']?\s*[=:]\s*[\"']?([\w-]+(?:\.[\w-]+)+(?::\d+)?)"
+)
+_ADDRESS = re.compile(r"\b(\d{1,3}(?:\.\d{1,3}){3})(?::(\d{2,5}))?\b")
+_SERVER = re.compile(r"server at \"([\w.-]+)\"(?: \(([\d.]+)\))?, port (\d+)")
+_FOREIGN = (
+    "docs.aws.amazon.com",
+    "localhost",
+    "github.com",
+    "errors.pydantic.dev",
+    "go.microsoft.com",
+    "aws.amazon.com",
+)
+
+
+def brief(reason: Reason) -> str:
+    """The error's type and message, and the line of it that tells the cause where that is another, on one line."""
+    named, telling = _named(reason), _telling(reason)
+    known = telling[:_ENOUGH] in named or not telling or _ORDER.search(telling)
+    return named if known else _line(f"{named}: {telling}")
+
+
+def _telling(reason: Reason) -> str:
+    """The line in which the catalog found the cause."""
+    if reason.match is None:
+        return ""
+    start = reason.text.rfind("\n", 0, reason.match.start + 1) + 1
+    line = reason.text[start:].partition("\n")[0]
+    return _line(_KEY.sub("", line))
+
+
+def _named(reason: Reason) -> str:
+    """Only the type where the message reads like an order."""
+    error = reason.error
+    if error is None:
+        return _line(reason.quote)
+    kind = (error.type or "").rpartition(".")[2] if (error.type or "").count(".") > 1 else error.type or ""
+    message = _line(error.message)
+    if not message or _ORDER.search(message):
+        return kind or "an error whose words are in the evidence"
+    if not kind or message.startswith(f"{kind}:") or f"({kind})" in message:
+        return message
+    return _line(f"{kind}: {message}")
+
+
+def _line(text: str) -> str:
+    # A time inside an error is nobody's observation; the evidence quotes it.
+    timeless = _TIME.sub("…", "".join(char if char.isprintable() else " " for char in text))
+    flat = " ".join(timeless.split())
+    return flat if len(flat) <= LONGEST_BRIEF else f"{flat[:LONGEST_BRIEF].rsplit(' ', 1)[0]} …"
+
+
+def is_order(text: str) -> bool:
+    return _ORDER.search(text) is not None
+
+
+def hosts(texts: Iterable[str]) -> list[str]:
+    """Hosts and addresses that the texts name, each once."""
+    found: list[str] = []
+    for text in texts:
+        found += [f"{match[1]}{match[2] or ''}" for match in _URL.finditer(text)]
+        found += [match[1] for match in _HOST.finditer(text)]
+        found += [f"{match[1]}:{match[3]}" for match in _SERVER.finditer(text)]
+        found += [match[1] + (f":{match[2]}" if match[2] else "") for match in _ADDRESS.finditer(text)]
+    return [host for host in dict.fromkeys(found) if not host.startswith(_FOREIGN) and not _is_version(host)]
+
+
+def _is_version(host: str) -> bool:
+    """`127.0.0.1` is the function itself; four small numbers may be a version."""
+    return host.startswith(("127.", "0.", "169.254."))

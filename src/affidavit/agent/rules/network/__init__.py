@@ -1,0 +1,1 @@
+"""Network faults: what a function tried to reach, and what blocks the way."""

@@ -1,0 +1,1 @@
+"""Calls tools for the chat model, checks and records their answers."""

@@ -1,0 +1,1 @@
+"""One attempt at an incident: run the diagnostician, check its result, keep what was proven."""

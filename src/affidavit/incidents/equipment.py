@@ -1,0 +1,50 @@
+"""What an incident is worked on with. The supervisor and each attempt share it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from affidavit.incidents.attempt.breaker import Breaker
+from affidavit.incidents.attempt.diagnostician import Diagnostician
+from affidavit.incidents.evidence.held_nodes import HeldNodes
+from affidavit.incidents.evidence.readiness import EvidenceCheck
+from affidavit.incidents.incident import Incident
+from affidavit.incidents.intake.foreign_alerts import Home
+from affidavit.incidents.intake.node_gate import NodeGate
+from affidavit.incidents.notices.notifications import People
+from affidavit.incidents.store.blobs import Records
+from affidavit.incidents.store.context import IncidentContexts
+from affidavit.incidents.store.incident_leases import IncidentStates
+from affidavit.incidents.telemetry import Telemetry
+from affidavit.ports.clock import Clock
+from affidavit.ports.notifier import Notifier
+
+if TYPE_CHECKING:
+    from affidavit.evidence.citation import ByteSource
+    from affidavit.incidents.attempt.without_chat_model import Degraded
+
+
+@dataclass(frozen=True, kw_only=True)
+class Equipment:
+    """`diagnostician` and `degraded` are called only when an incident really runs."""
+
+    states: IncidentStates
+    contexts: IncidentContexts
+    records: Records
+    breaker: Breaker
+    telemetry: Telemetry
+    clock: Clock
+    diagnostician: Callable[[], Diagnostician]
+    max_tokens: int
+    degraded: "Callable[[Incident], Degraded] | None" = None
+    source: "ByteSource | None" = None
+    notifier: Notifier | None = None
+    home: Home = field(default_factory=Home)
+    gate: NodeGate = field(default_factory=NodeGate)
+    held: HeldNodes | None = None
+    readiness: EvidenceCheck | None = None
+    """Without it a node's incident is investigated on whatever its tools know."""
+
+    @property
+    def people(self) -> People:
+        return People(states=self.states, contexts=self.contexts, telemetry=self.telemetry, notifier=self.notifier)

@@ -1,0 +1,1 @@
+"""Hands an incident on as one file that still verifies."""

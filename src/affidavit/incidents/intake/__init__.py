@@ -1,0 +1,1 @@
+"""Reads alerts: from the event that arrived to the incidents it reports."""

@@ -1,0 +1,1 @@
+"""Tells people how an incident ended."""

@@ -1,0 +1,1 @@
+"""What is stored about an incident: its state, its context, its long parts."""
