@@ -1,4 +1,4 @@
-"""What an item may hold: the limits of DynamoDB, kept on every adapter so that a laptop hides none of them."""
+"""Checks DynamoDB's limits on items in every adapter, so that what works on a laptop also works in AWS."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import TypeGuard
 
 from affidavit.errors import InputRefused, InvariantBroken
-from affidavit.ports import Item, JsonValue, Key, Put, Table, Update, Write
+from affidavit.ports.json import Item, JsonValue
+from affidavit.ports.table import Key, Put, Table, Update, Write
 
 MOST_PK_BYTES = 2048
 MOST_SK_BYTES = 1024

@@ -1,4 +1,4 @@
-"""Which object keys there may be: the same on every adapter, so that what works on a laptop works in S3."""
+"""Checks object keys, the same way on every adapter, so that what works on a laptop works in S3."""
 
 from affidavit.errors import InputRefused
 

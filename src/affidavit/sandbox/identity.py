@@ -1,16 +1,16 @@
-"""How a running sandbox tells that it is one."""
+"""Answers who a running sandbox is: its process id, nodes and collections."""
 
 import json
 import os
 
-from affidavit.sandbox.automation import Automation
-from affidavit.sandbox.gateway import Answer, Request, Simulator
+from affidavit.sandbox.aws.automation import Automation
+from affidavit.sandbox.aws.gateway import GatewayAnswer, GatewayRequest, Simulator
 
 IDENTITY_PATH = "/_affidavit"
 
 
 def identity_of(automation: Automation) -> Simulator:
-    def answer(request: Request) -> Answer | None:
+    def answer(request: GatewayRequest) -> GatewayAnswer | None:
         if request.path != IDENTITY_PATH:
             return None
         said = {
@@ -20,6 +20,6 @@ def identity_of(automation: Automation) -> Simulator:
             "start_requests": automation.start_requests,
             "failed_hooks": [str(failure) for failure in automation.hook_failures],
         }
-        return Answer(body=json.dumps(said).encode(), headers={"Content-Type": "application/json"})
+        return GatewayAnswer(body=json.dumps(said).encode(), headers={"Content-Type": "application/json"})
 
     return answer

@@ -1,4 +1,4 @@
-"""From a fault to its diagnosis, all of it on this machine: workload, alarms, alerts, MCP server, supervisor.
+"""Runs everything from a fault to its diagnosis on this machine: workload, alarms, alerts, MCP server, supervisor.
 
 Faults are real to the workload: its role's permissions are enforced, and its packets stop where its VPC says so. The
 MCP server and the supervisor are processes of their own that find everything through the environment, as in AWS.
@@ -15,19 +15,20 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from affidavit.adapters.aws.workloads import AwsWorkloadInspector
-from affidavit.sandbox.account import FUNCTION, SeededAccount, seed_account
-from affidavit.sandbox.alarm_clock import AlarmClock
-from affidavit.sandbox.alert_queue import make_queue
-from affidavit.sandbox.child import Child
-from affidavit.sandbox.clients import EmulatorClients
+from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
+from affidavit.sandbox.account.function_account import FUNCTION, SeededAccount, seed_account
+from affidavit.sandbox.aws.alarm_clock import AlarmClock
+from affidavit.sandbox.aws.alert_queue import make_queue
+from affidavit.sandbox.aws.clients import EmulatorClients
+from affidavit.sandbox.aws.vpc_gate import VpcGate, function_may_leave
 from affidavit.sandbox.laptop import Sandbox
-from affidavit.sandbox.vpc_gate import VpcGate, function_may_leave
+from affidavit.sandbox.processes.child import Child
+from affidavit.sandbox.processes.kept_alive import KeptAlive
 
 ACCOUNT_ID = "000000000000"
 KEY_PARAMETER = "/incident-response/mcp-api-key"
 # By name: it is another process, and in the import graph it stands above this folder.
-SUPERVISOR_MODULE = "affidavit.entrypoints.cli.sandbox_supervisor"
+SUPERVISOR_MODULE = "affidavit.entrypoints.cli.sandbox.supervisor"
 
 
 @dataclass(slots=True)
@@ -67,6 +68,7 @@ class IncidentPath:
                 "MCP_SERVER_URL": f"http://127.0.0.1:{self.mcp_port}/mcp",
                 "MCP_API_KEY_PARAMETER": KEY_PARAMETER,
                 "CHAOS_ACCOUNTS": ACCOUNT_ID,
+                "INCIDENT_TOPIC_ARN": self.seeded.topic_arn if hasattr(self, "seeded") else "",
             }
         )
 
@@ -76,7 +78,7 @@ class IncidentPath:
 
     def mcp_server(self, port: int | None = None) -> Child:
         """Not started yet. Its key lies in Parameter Store."""
-        arguments = ["affidavit", "mcp", "--http", "--port", str(port or self.mcp_port), "--toolsets", "lambda"]
+        arguments = ["affidavit", "mcp", "--http", "--port", str(port or self.mcp_port), "--toolsets", "lambda,nodes"]
         return self._child("MCP server", arguments)
 
     def supervisor(self, **settings: str) -> Child:
@@ -91,11 +93,11 @@ class IncidentPath:
         self.mcp_port = free_port()
         ssm = self.sandbox.client("ssm")
         ssm.put_parameter(Name=KEY_PARAMETER, Value=secrets.token_urlsafe(32), Type="SecureString", Overwrite=True)
-        server = self._stack.enter_context(self.mcp_server()) if self.has_servers else None
+        server = self._stack.enter_context(KeptAlive(self.mcp_server())) if self.has_servers else None
         self._start_workload()
         if server is not None:
-            self._stack.enter_context(self.supervisor())
-            server.wait_until(lambda: answers(self.mcp_port))
+            self._stack.enter_context(KeptAlive(self.supervisor()))
+            server.child.wait_until(lambda: answers(self.mcp_port))
 
     def _start_workload(self) -> None:
         account = self.sandbox.account

@@ -1,24 +1,27 @@
-"""The whole sandbox: start it, point a program at its `environment`, stop it. Production is that program without it."""
+"""Starts and stops the whole sandbox. A program given its `environment` talks to it as to AWS."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
-from affidavit.sandbox import resources
-from affidavit.sandbox.account import EnforcingEmulator
-from affidavit.sandbox.automation import Automation, OnUpload
-from affidavit.sandbox.bedrock import BedrockSimulator
-from affidavit.sandbox.emulator import Emulator
-from affidavit.sandbox.executions import Executions
-from affidavit.sandbox.fleet import REGION, Fleet
-from affidavit.sandbox.gateway import Gateway
+from affidavit.sandbox.account.nodes import REGION, Fleet
+from affidavit.sandbox.aws import resources
+from affidavit.sandbox.aws.automation import Automation, OnUpload
+from affidavit.sandbox.aws.automation_executions import Executions
+from affidavit.sandbox.aws.emulator import Emulator
+from affidavit.sandbox.aws.gateway import Gateway
+from affidavit.sandbox.aws.lifecycle_actions import LifecycleActions
+from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
 from affidavit.sandbox.identity import identity_of
+from affidavit.sandbox.processes.lifecycle import StartsAndStops
 
 
 @dataclass(slots=True)
-class Sandbox:
-    """Everything listens on 127.0.0.1. With a state file, executions survive a restart; buckets and tables do not."""
+class Sandbox(StartsAndStops):
+    """Everything listens on 127.0.0.1 and answers only who signs with the keys of this start.
+
+    With a state file, executions survive a restart; buckets and tables do not.
+    """
 
     folder: Path
     region: str = REGION
@@ -29,10 +32,11 @@ class Sandbox:
     automation: Automation = field(init=False)
     emulator: Emulator = field(init=False)
     topic_arn: str = field(init=False, default="")
+    lifecycle: LifecycleActions = field(init=False, default_factory=LifecycleActions)
     _gateway: Gateway = field(init=False)
 
     def __post_init__(self) -> None:
-        self.emulator = EnforcingEmulator(self.folder, region=self.region)
+        self.emulator = Emulator(self.folder, region=self.region)
 
     def start(self) -> Self:
         self.emulator.start()
@@ -55,29 +59,20 @@ class Sandbox:
         if has_simulators:
             self._gateway.stop()
 
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
     @property
     def account(self) -> resources.Account:
-        return resources.Account(url=self.emulator.url, region=self.region)
+        return resources.Account(url=self.emulator.url, region=self.region, keys=self.emulator.keys)
 
     @property
     def environment(self) -> dict[str, str]:
-        """Endpoints, keys that open nothing, and our settings. No variable of a real account is left in force."""
+        """Endpoints, the keys of this start, and our settings. No variable of a real account is left in force."""
         found = {
             "AWS_ENDPOINT_URL": self.emulator.url,
             "AWS_ENDPOINT_URL_SSM": self._gateway.url,
             "AWS_ENDPOINT_URL_EC2": self._gateway.url,
             "AWS_ENDPOINT_URL_EKS": self._gateway.url,
-            "AWS_ACCESS_KEY_ID": resources.ACCESS_KEY,
-            "AWS_SECRET_ACCESS_KEY": resources.ACCESS_KEY,
-            "AWS_SESSION_TOKEN": "",
+            "AWS_ENDPOINT_URL_AUTO_SCALING": self._gateway.url,
+            **self.emulator.keys.environment,
             "AWS_CONFIG_FILE": "/dev/null",
             "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
             "AWS_EC2_METADATA_DISABLED": "true",
@@ -95,9 +90,9 @@ class Sandbox:
 
     def client(self, service: str) -> Any:
         """A boto3 client of the sandbox's account, whatever the environment says."""
-        is_ours = service in ("ssm", "ec2", "eks")
+        is_ours = service in ("ssm", "ec2", "eks", "autoscaling")
         url = self._gateway.url if is_ours else self.emulator.url
-        return resources.Account(url=url, region=self.region).client(service)
+        return replace(self.account, url=url).client(service)
 
     def _start_simulators(self) -> None:
         self.automation = Automation(
@@ -107,10 +102,13 @@ class Sandbox:
             executions=Executions(self.executions_file),
         )
         self._gateway = Gateway(
-            self.emulator.url, [identity_of(self.automation), self.automation.answer, self.fleet.answer]
+            self.emulator.url,
+            [identity_of(self.automation), self.automation.answer, self.fleet.answer, self.lifecycle.answer],
+            keys=self.emulator.keys,
         )
         self._gateway.start()
         if self.bedrock is not None:
+            self.bedrock.keys = self.emulator.keys
             self.bedrock.start()
         self.automation.resume()
 

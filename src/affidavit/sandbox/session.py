@@ -1,4 +1,4 @@
-"""The sandbox that runs beside other commands: where it says that it runs, and how they find it."""
+"""Records a running sandbox in a file, so that other commands find it."""
 
 import json
 import os
@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from affidavit.errors import Conflict, NotFound, UpstreamFailed
+from affidavit.sandbox.access.keys import SandboxKeys
+from affidavit.sandbox.access.private_files import private_file
 from affidavit.sandbox.identity import IDENTITY_PATH
 
 STATE_FILE = "sandbox.json"
@@ -31,11 +33,19 @@ class Session:
     def identity(self) -> Mapping[str, Any] | None:
         """What it says of itself; None when it is gone, or when its port is somebody else's by now."""
         try:
-            with urllib.request.urlopen(f"{self.url}{IDENTITY_PATH}", timeout=5) as answer:
+            with urllib.request.urlopen(self._identity_request(), timeout=5) as answer:
                 said: dict[str, Any] = json.load(answer)
-        except (urllib.error.URLError, OSError, ValueError):
+        except (urllib.error.URLError, OSError, ValueError, KeyError):
             return None
         return said if said.get("pid") == self.pid else None
+
+    def _identity_request(self) -> urllib.request.Request:
+        # Loading the signer takes a while, and most commands never ask.
+        from affidavit.sandbox.access.signatures import signed_headers
+
+        url, keys = f"{self.url}{IDENTITY_PATH}", SandboxKeys.of_environment(self.environment)
+        headers = signed_headers(keys, url, region=self.environment["AWS_REGION"], service="affidavit")
+        return urllib.request.Request(url, headers=headers)
 
 
 def running_session(data_dir: Path) -> Session | None:
@@ -55,11 +65,12 @@ def needed_session(data_dir: Path) -> Session:
 
 @contextmanager
 def recorded(data_dir: Path, environment: Mapping[str, str]) -> Generator[Session]:
-    """Others find the sandbox as long as this is entered."""
+    """Others find the sandbox as long as this is entered: other programs of this user, for the file holds its keys."""
     session, file = Session(pid=os.getpid(), environment=environment), data_dir / STATE_FILE
     data_dir.mkdir(parents=True, exist_ok=True)
     written = file.with_suffix(".new")
-    written.write_text(json.dumps(asdict(session), indent=2))
+    with private_file(written) as output:
+        output.write(json.dumps(asdict(session), indent=2).encode())
     written.replace(file)
     try:
         yield session

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from affidavit.adapters.aws.clients import AwsClients, translated
 from affidavit.errors import InputRefused, Throttled, UpstreamFailed
-from affidavit.fleet.dialect import check
-from affidavit.fleet.inquiry import Inquiry, Scope
+from affidavit.fleet.inquiry import FleetScope, Inquiry
 from affidavit.fleet.local import FleetAnswer, check_coverage
+from affidavit.fleet.sql_check import check
 
 MOST_SECONDS: Final = 300
 POLL_SECONDS: Final = 0.5
@@ -41,7 +41,7 @@ class AthenaFleet:
         answer = self._asked(inquiry)
         return FleetAnswer(columns=answer.columns, rows=answer.rows, indexes=indexes)
 
-    def _counted(self, scope: Scope) -> int:
+    def _counted(self, scope: FleetScope) -> int:
         if not scope.clusters:
             raise InputRefused("Athena must be told which clusters to ask", hint="name them: --cluster NAME")
         ((indexes,),) = self._asked(scope.counted()).rows

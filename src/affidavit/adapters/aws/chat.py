@@ -9,30 +9,40 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from langchain_aws import ChatBedrockConverse
 from langchain_aws.utils import parse_model_provider
-from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
+from pydantic import PrivateAttr
 
-from affidavit.agent.failures import ChatModelFailed, ChatModelRefused
+from affidavit.agent.errors import ChatModelFailed, ChatModelRefused
 
 CONNECT_SECONDS = 10
 READ_SECONDS = 60
 MAX_OUTPUT_TOKENS = 4096
+CACHING_FAMILIES = ("anthropic.claude", "amazon.nova")
 
 
 class BedrockChat(ChatBedrockConverse):
-    """ChatBedrockConverse whose failures say that it was the chat model that failed."""
+    """ChatBedrockConverse whose failures say that it was the chat model that failed.
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    The prompt, the tools and the turns so far are the same in every call of an investigation. Where the model can keep
+    them, cache points say so: they are read at a tenth of the price. Messages themselves know nothing of it.
+    """
+
+    _caching: dict[str, Any] = PrivateAttr(default_factory=dict[str, Any])
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        known = f"{self.model_id} {self.base_model_id or ''}"
+        if any(family in known for family in CACHING_FAMILIES):
+            self._caching = {"cache_control": {"type": "default"}}
+
+    def _generate(self, messages: list[BaseMessage], *asked: Any, **how: Any) -> ChatResult:
         try:
-            return super()._generate(messages, stop=stop, run_manager=run_manager, **kwargs)
+            return super()._generate(messages, *asked, **self._caching, **how)
         except ClientError as error:
+            if self._caching and _is_about_caching(error):
+                self._caching = {}  # an older model of the family, or a region without it
+                return self._generate(messages, *asked, **how)
             _raise_for_answer(error)
         except BotoCoreError as error:
             raise ChatModelFailed(f"Bedrock could not be asked: {error}", code=type(error).__name__) from error
@@ -97,6 +107,11 @@ def _refusals(model_id: str) -> Generator[None]:
             f"{model_id[:200]!r} cannot be a chat model of Bedrock",
             hint="set CHAT_MODEL_ID to a model id, or to the id or ARN of an inference profile",
         ) from error
+
+
+def _is_about_caching(error: ClientError) -> bool:
+    said = error.response.get("Error", {})
+    return said.get("Code") == "ValidationException" and "cach" in str(said.get("Message", "")).lower()
 
 
 def _raise_for_answer(error: ClientError) -> NoReturn:

@@ -6,25 +6,32 @@ from typing import Any
 
 from affidavit.adapters.aws.clients import AwsClients, translated
 from affidavit.errors import NotFound
-from affidavit.ports import Execution, Step
+from affidavit.ports.node_collector import Execution, Step
 
 RUNBOOK = "AWSSupport-CollectEKSInstanceLogs"
 
 
 class SsmNodeCollector:
-    """The archive lands in `bucket`. The service starts one execution per client token, which must be a UUID."""
+    """The archive lands in `bucket`. The service starts one execution per client token, which must be a UUID.
 
-    def __init__(self, clients: AwsClients, bucket: str) -> None:
-        self._clients, self._bucket = clients, bucket
+    With `role_arn` the runbook works by that role, and the caller needs no permission on nodes.
+    """
+
+    def __init__(self, clients: AwsClients, bucket: str, *, role_arn: str = "") -> None:
+        self._clients, self._bucket, self._role_arn = clients, bucket, role_arn
 
     def start(self, instance_id: str, *, region: str, client_token: str) -> str:
         with translated(f"collection of {instance_id}"):
             answer = self._ssm(region).start_automation_execution(
                 DocumentName=RUNBOOK,
-                Parameters={"EKSInstanceId": [instance_id], "LogDestination": [self._bucket]},
+                Parameters=self._parameters(instance_id),
                 ClientToken=client_token,
             )
         return answer["AutomationExecutionId"]
+
+    def _parameters(self, instance_id: str) -> dict[str, list[str]]:
+        needed = {"EKSInstanceId": [instance_id], "LogDestination": [self._bucket]}
+        return needed | ({"AutomationAssumeRole": [self._role_arn]} if self._role_arn else {})
 
     def find(self, execution_id: str, *, region: str) -> Execution | None:
         try:

@@ -1,4 +1,4 @@
-"""A queue for what cannot be handled, with the reason beside it: a redriven message would come without one."""
+"""Sends messages that cannot be handled to a queue, each with the reason."""
 
 from affidavit.adapters.aws.clients import AwsClients, translated
 from affidavit.errors import AffidavitError

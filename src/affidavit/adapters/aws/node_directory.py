@@ -1,5 +1,6 @@
 """Which nodes there are, from EC2's tags and EKS."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -7,7 +8,7 @@ from typing import Any
 
 from affidavit.adapters.aws.clients import AwsClients, translated
 from affidavit.errors import InputRefused, NotFound, Throttled, UpstreamFailed
-from affidavit.ports import Node
+from affidavit.ports.node_directory import Node
 
 # Managed node groups, Karpenter and self-managed nodes tag differently; each node has at least one of them.
 _NAME_TAGS = ("eks:cluster-name", "aws:eks:cluster-name")
@@ -15,6 +16,7 @@ _NAME_TAGS = ("eks:cluster-name", "aws:eks:cluster-name")
 _SET_BY_AWS = "aws:eks:cluster-name"
 _OWNED_TAG = "kubernetes.io/cluster/"
 _GONE = ("terminated", "shutting-down")
+_ADDRESS = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")
 _STATUS_BATCH = 100
 # An account has some thirty regions, and a bundle waits for the slowest of them.
 _AT_ONCE = 16
@@ -47,6 +49,11 @@ class Ec2NodeDirectory:
     def cluster_of(self, instance_id: str, *, region: str) -> str | None:
         instance = self._instance(instance_id, region)
         return _cluster(instance) if instance is not None else None
+
+    def instance_named(self, name: str, *, region: str) -> str | None:
+        field = "private-ip-address" if _ADDRESS.fullmatch(name) else "private-dns-name"
+        found = {one["InstanceId"] for one in self._instances(region, Filters=[{"Name": field, "Values": [name]}])}
+        return found.pop() if len(found) == 1 else None
 
     def nodes_of(self, cluster: str, *, region: str) -> Sequence[Node]:
         self._check_cluster(cluster, region)

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import assert_never
 
-from affidavit.adapters.items import is_list, is_number
-from affidavit.ports import Absent, AllOf, AnyOf, AtMost, Condition, Equals, Item, JsonValue, Lacks, Present
+from affidavit.adapters.item_limits import is_list, is_number
+from affidavit.ports.json import Item, JsonValue
+from affidavit.ports.table import Absent, AllOf, AnyOf, AtMost, Condition, Equals, Lacks, Present
 
 
 def holds(condition: Condition | None, item: Item | None) -> bool:

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from stat import S_ISREG
 
-from affidavit.adapters.keys import RESERVED, check_folder_prefix, check_key, check_prefix, check_range
+from affidavit.adapters.object_keys import RESERVED, check_folder_prefix, check_key, check_prefix, check_range
 from affidavit.errors import InputRefused, UpstreamFailed
-from affidavit.ports import ObjectMissing, StoredObject
+from affidavit.ports.objects import ObjectMissing, StoredObject
 
 
 class DirectoryObjectStore:

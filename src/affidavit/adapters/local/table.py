@@ -3,18 +3,29 @@
 import json
 import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, assert_never, cast
 
-from affidavit.adapters.items import check_item, check_key, check_transaction, is_expired, is_number, key_of, normal
+from affidavit.adapters.item_limits import (
+    check_item,
+    check_key,
+    check_transaction,
+    is_expired,
+    is_number,
+    key_of,
+    normal,
+)
 from affidavit.adapters.local.conditions import holds
 from affidavit.errors import InvariantBroken, UpstreamFailed
-from affidavit.ports import Clock, ConditionFailed, Delete, Item, JsonValue, Key, Put, Update, Write
+from affidavit.ports.clock import Clock
+from affidavit.ports.json import Item, JsonValue
+from affidavit.ports.table import ConditionFailed, Delete, Key, Put, Update, Write
 
 # Writers wait for each other; a transaction takes a millisecond or two.
 BUSY_SECONDS = 30.0
@@ -203,12 +214,21 @@ def _open(path: Path) -> sqlite3.Connection:
         nothing.executescript(SCHEMA)
         return nothing
     path.parent.mkdir(parents=True, exist_ok=True)
+    _keep_private(path)
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     _use_wal(connection)
     # An incident that was taken must stay taken after a power cut, too.
     connection.execute("PRAGMA synchronous = FULL")
     connection.executescript(SCHEMA)
     return connection
+
+
+def _keep_private(path: Path) -> None:
+    """Alerts and diagnoses are for the owner alone. SQLite gives its other files the mode of this one."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    if stat.S_IMODE(path.stat().st_mode) & 0o077:
+        with suppress(PermissionError):  # somebody else's file: its owner decides
+            path.chmod(0o600)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from affidavit.sandbox.emulator import Emulator
-from affidavit.sandbox.resources import ACCESS_KEY
-
 FUNCTION = "data-processor"
 ROLE = "data-processor-role"
 INPUT_BUCKET = "data-processor-input"
@@ -26,14 +23,6 @@ TRUST = {
     "Version": "2012-10-17",
     "Statement": [{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}],
 }
-
-
-class EnforcingEmulator(Emulator):
-    """An emulator that checks IAM: functions run with their role's permissions, our key may do everything."""
-
-    def _environment(self) -> dict[str, str]:
-        keys = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": ACCESS_KEY}
-        return super()._environment() | keys | {"AUTH": "true"}
 
 
 class Clients(Protocol):

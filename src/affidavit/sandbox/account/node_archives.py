@@ -6,7 +6,7 @@ from pathlib import Path
 from zlib import crc32
 
 from affidavit.evaluation.generator import BundleSpec, Form, generate, write
-from affidavit.sandbox.fleet import FleetNode
+from affidavit.sandbox.account.nodes import FleetNode
 
 
 @lru_cache(maxsize=64)

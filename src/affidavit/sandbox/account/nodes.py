@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 from affidavit.evaluation.generator import Layout
-from affidavit.sandbox.gateway import Answer, Request
+from affidavit.sandbox.aws.gateway import GatewayAnswer, GatewayRequest
 
 REGION = "ca-central-1"
 CLUSTER = "demo"
@@ -25,6 +25,17 @@ class FleetNode:
     faults: tuple[str, ...] = ()
     """Names of the bundle generator's faults; none: a healthy node."""
     layout: Layout = Layout.AL2023
+
+    @property
+    def address(self) -> str:
+        """Made of the instance id, so that each node has its own."""
+        number = int(self.instance_id[-6:], 16)
+        return f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+
+    @property
+    def name(self) -> str:
+        """As its kubelet registers it: the private DNS name."""
+        return f"ip-{self.address.replace('.', '-')}.{self.region}.compute.internal"
 
     @property
     def tags(self) -> dict[str, str]:
@@ -59,19 +70,21 @@ class Fleet:
     def clusters(self) -> frozenset[str]:
         return frozenset(node.cluster for node in self.nodes)
 
-    def answer(self, request: Request) -> Answer | None:
+    def answer(self, request: GatewayRequest) -> GatewayAnswer | None:
         if request.service == "eks" and request.method == "GET":
             return self._answer_eks(request)
         return self._answer_ec2(request) if request.service == "ec2" else None
 
-    def _answer_eks(self, request: Request) -> Answer | None:
+    def _answer_eks(self, request: GatewayRequest) -> GatewayAnswer | None:
         _, _, name = unquote(urlsplit(request.path).path).partition("/clusters/")
         if not any(node.cluster == name and node.region == request.region for node in self.nodes):
             return None
         cluster = {"name": name, "status": "ACTIVE", "version": "1.34", "arn": f"arn:aws:eks:::cluster/{name}"}
-        return Answer(body=json.dumps({"cluster": cluster}).encode(), headers={"Content-Type": "application/json"})
+        return GatewayAnswer(
+            body=json.dumps({"cluster": cluster}).encode(), headers={"Content-Type": "application/json"}
+        )
 
-    def _answer_ec2(self, request: Request) -> Answer | None:
+    def _answer_ec2(self, request: GatewayRequest) -> GatewayAnswer | None:
         asked = dict(parse_qsl(request.body.decode()))
         nodes = [node for node in self.nodes if node.region == request.region and _matches(node, asked)]
         match asked.get("Action"):
@@ -101,6 +114,10 @@ def _passes(node: FleetNode, name: str, values: Sequence[str]) -> bool:
             return node.tags.get(tag) in values
         case ("instance-state-name", _, _):
             return node.state in values
+        case ("private-dns-name", _, _):
+            return node.name in values
+        case ("private-ip-address", _, _):
+            return node.address in values
         case _:
             return False
 
@@ -109,13 +126,13 @@ def _listed(asked: dict[str, str], name: str) -> Sequence[str]:
     return [value for key, value in asked.items() if key.rpartition(".")[0] == name]
 
 
-def _unknown_instance(asked: dict[str, str], nodes: Sequence[FleetNode]) -> Answer | None:
+def _unknown_instance(asked: dict[str, str], nodes: Sequence[FleetNode]) -> GatewayAnswer | None:
     missing = set(_listed(asked, "InstanceId")) - {node.instance_id for node in nodes}
     if not missing:
         return None
     fault = f"<Error><Code>InvalidInstanceID.NotFound</Code><Message>{escape(str(sorted(missing)))}</Message></Error>"
     body = f"<Response><Errors>{fault}</Errors><RequestID>sandbox</RequestID></Response>"
-    return Answer(status=400, body=body.encode(), headers={"Content-Type": "text/xml"})
+    return GatewayAnswer(status=400, body=body.encode(), headers={"Content-Type": "text/xml"})
 
 
 def _reservations(nodes: Sequence[FleetNode]) -> Iterator[str]:
@@ -128,6 +145,7 @@ def _reservations(nodes: Sequence[FleetNode]) -> Iterator[str]:
             f"<item><reservationId>r-{node.instance_id[2:]}</reservationId><instancesSet><item>"
             f"<instanceId>{node.instance_id}</instanceId><instanceType>{node.instance_type}</instanceType>"
             f"<instanceState><code>16</code><name>{node.state}</name></instanceState>"
+            f"<privateDnsName>{node.name}</privateDnsName><privateIpAddress>{node.address}</privateIpAddress>"
             f"<placement><availabilityZone>{node.zone}</availabilityZone></placement><tagSet>{tags}</tagSet>"
             "</item></instancesSet></item>"
         )
@@ -147,6 +165,6 @@ def _statuses(nodes: Sequence[FleetNode]) -> Iterator[str]:
     yield "</instanceStatusSet>"
 
 
-def _xml(action: str, parts: Iterator[str]) -> Answer:
+def _xml(action: str, parts: Iterator[str]) -> GatewayAnswer:
     body = f"<{action}Response><requestId>sandbox</requestId>{''.join(parts)}</{action}Response>"
-    return Answer(body=body.encode(), headers={"Content-Type": "text/xml"})
+    return GatewayAnswer(body=body.encode(), headers={"Content-Type": "text/xml"})

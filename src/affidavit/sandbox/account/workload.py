@@ -8,8 +8,8 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from affidavit.errors import UpstreamFailed
-from affidavit.sandbox.account import FUNCTION
-from affidavit.sandbox.resources import Account
+from affidavit.sandbox.account.function_account import FUNCTION
+from affidavit.sandbox.aws.resources import Account
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,7 +23,7 @@ class WorkloadRun:
 
 def run_workload(environment: Mapping[str, str]) -> WorkloadRun:
     """Waits for the end of the run. A refusal to run it (throttled) is a result, too."""
-    account = Account(url=environment["AWS_ENDPOINT_URL"], region=environment["AWS_REGION"])
+    account = Account.of_environment(environment)
     try:
         answer = account.client("lambda").invoke(FunctionName=FUNCTION, Payload=b"{}")
     except ClientError as error:

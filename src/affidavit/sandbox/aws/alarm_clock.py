@@ -1,4 +1,4 @@
-"""Makes the emulator look at its alarms. CloudWatch does so by itself; the emulator only when a metric is written."""
+"""Makes the emulator evaluate its alarms. CloudWatch does so by itself; the emulator only when a metric is written."""
 
 import threading
 from types import TracebackType

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from affidavit.sandbox.resources import Account
+from affidavit.sandbox.aws.resources import Account
 
 QUEUE = "incident-alerts"
 # How long Lambda lets one run take, and how often it tries a failing one in all.

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from affidavit.sandbox.archives import archive_of
-from affidavit.sandbox.executions import STEPS, Executions, Run
-from affidavit.sandbox.fleet import Fleet
-from affidavit.sandbox.gateway import Answer, AnswerLost, Request
+from affidavit.sandbox.account.node_archives import archive_of
+from affidavit.sandbox.account.nodes import Fleet
+from affidavit.sandbox.aws.automation_executions import STEPS, AutomationRun, Executions
+from affidavit.sandbox.aws.gateway import AnswerLost, GatewayAnswer, GatewayRequest
 
 RUNBOOK = "AWSSupport-CollectEKSInstanceLogs"
 STEP_SECONDS = 0.05
@@ -81,10 +81,10 @@ class Automation:
     def stop(self) -> None:
         self._stopping.set()
 
-    def runs_of(self, instance_id: str) -> list[Run]:
+    def runs_of(self, instance_id: str) -> list[AutomationRun]:
         return [run for run in self.executions.all() if run.instance_id == instance_id]
 
-    def answer(self, request: Request) -> Answer | None:
+    def answer(self, request: GatewayRequest) -> GatewayAnswer | None:
         _, _, operation = request.headers.get("x-amz-target", "").partition("AmazonSSM.")
         handle = self._operations.get(operation)
         if handle is None:
@@ -144,16 +144,16 @@ class Automation:
         runs = [_described(run) for run in self.executions.all() if run.region == region]
         return {"AutomationExecutionMetadataList": runs}
 
-    def _found(self, asked: Json, region: str) -> Run:
+    def _found(self, asked: Json, region: str) -> AutomationRun:
         run = self.executions.find(asked["AutomationExecutionId"], region)
         if run is None:
             raise _Refusal("AutomationExecutionNotFoundException", "there is no such execution")
         return run
 
-    def _start_thread(self, run: Run) -> None:
+    def _start_thread(self, run: AutomationRun) -> None:
         threading.Thread(target=self._carry_out, args=(run,), daemon=True).start()
 
-    def _carry_out(self, run: Run) -> None:
+    def _carry_out(self, run: AutomationRun) -> None:
         conduct = self._conducts.get(run.instance_id, Conduct())
         for number in range(len(STEPS)):
             self._move(run, number, "InProgress")
@@ -168,7 +168,7 @@ class Automation:
             self._move(run, number, "Success")
         self._deliver(run)
 
-    def _is_cancelled(self, run: Run, number: int, conduct: Conduct) -> bool:
+    def _is_cancelled(self, run: AutomationRun, number: int, conduct: Conduct) -> bool:
         """Waits out a step; True when the execution, or the simulator, was stopped meanwhile."""
         deadline = time.monotonic() + conduct.step_seconds
         while conduct.is_hanging or time.monotonic() < deadline:
@@ -180,7 +180,7 @@ class Automation:
                 return True
         return self._stopping.is_set()
 
-    def _deliver(self, run: Run) -> None:
+    def _deliver(self, run: AutomationRun) -> None:
         node = self.fleet.find(run.instance_id)
         if node is None:
             return
@@ -193,14 +193,14 @@ class Automation:
             except Exception as error:  # noqa: BLE001 - a door: in AWS a failing consumer does not fail the automation
                 self.hook_failures.append(error)
 
-    def _move(self, run: Run, number: int, status: str) -> None:
-        def change(run: Run) -> Run:
+    def _move(self, run: AutomationRun, number: int, status: str) -> None:
+        def change(run: AutomationRun) -> AutomationRun:
             steps = (*run.steps[:number], status, *run.steps[number + 1 :])
             return replace(run, steps=steps, status="InProgress" if run.status == "Pending" else run.status)
 
         self.executions.change(run.execution_id, change)
 
-    def _end(self, run: Run, number: int, status: str, failure: str | None) -> None:
+    def _end(self, run: AutomationRun, number: int, status: str, failure: str | None) -> None:
         self._move(run, number, status)
         self.executions.change(run.execution_id, lambda run: replace(run, status=status, failure=failure))
 
@@ -222,7 +222,7 @@ def _checked(asked: Json, parameters: dict[str, list[str]]) -> tuple[str, str | 
     return instance_id, token
 
 
-def _described(run: Run) -> Json:
+def _described(run: AutomationRun) -> Json:
     described: Json = {
         "AutomationExecutionId": run.execution_id,
         "DocumentName": run.document,
@@ -239,5 +239,7 @@ def _described(run: Run) -> Json:
     return described | {name: value for name, value in optional.items() if value is not None}
 
 
-def _json(status: int, body: Json) -> Answer:
-    return Answer(status=status, body=json.dumps(body).encode(), headers={"Content-Type": "application/x-amz-json-1.1"})
+def _json(status: int, body: Json) -> GatewayAnswer:
+    return GatewayAnswer(
+        status=status, body=json.dumps(body).encode(), headers={"Content-Type": "application/x-amz-json-1.1"}
+    )

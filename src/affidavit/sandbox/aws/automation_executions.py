@@ -14,7 +14,7 @@ ENDED = frozenset({"Success", "Failed", "TimedOut", "Cancelled"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class AutomationRun:
     """One automation execution. `status` and `steps` use the service's words."""
 
     execution_id: str
@@ -43,33 +43,33 @@ class Executions:
     """Every change is one step under a lock, and on disk before anybody hears of it."""
 
     file: Path | None = None
-    _runs: dict[str, Run] = field(default_factory=dict[str, Run])
+    _runs: dict[str, AutomationRun] = field(default_factory=dict[str, AutomationRun])
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
         if self.file is not None and self.file.exists():
             stored: list[dict[str, Any]] = json.loads(self.file.read_text())
-            runs = (Run(**entry) for entry in stored)
+            runs = (AutomationRun(**entry) for entry in stored)
             self._runs = {run.execution_id: replace(run, steps=tuple(run.steps)) for run in runs}
 
-    def all(self) -> Sequence[Run]:
+    def all(self) -> Sequence[AutomationRun]:
         with self._lock:
             return tuple(self._runs.values())
 
-    def find(self, execution_id: str, region: str) -> Run | None:
+    def find(self, execution_id: str, region: str) -> AutomationRun | None:
         with self._lock:
             run = self._runs.get(execution_id)
         return run if run is not None and run.region == region else None
 
     def begin(
         self, token: str | None, region: str, document: str, parameters: dict[str, list[str]]
-    ) -> tuple[Run, bool]:
+    ) -> tuple[AutomationRun, bool]:
         """The token's run, and whether it is a new one."""
         with self._lock:
             for run in self._runs.values():
                 if token is not None and (run.token, run.region) == (token, region):
                     return run, False
-            run = Run(
+            run = AutomationRun(
                 execution_id=str(uuid.uuid4()),
                 token=token,
                 region=region,
@@ -80,7 +80,7 @@ class Executions:
             self._keep(run)
             return run, True
 
-    def change(self, execution_id: str, change: Callable[[Run], Run]) -> Run:
+    def change(self, execution_id: str, change: Callable[[AutomationRun], AutomationRun]) -> AutomationRun:
         """What has ended stays as it ended."""
         with self._lock:
             run = self._runs[execution_id]
@@ -89,7 +89,7 @@ class Executions:
                 self._keep(replace(run, ended=time.time()) if run.has_ended else run)
             return self._runs[execution_id]
 
-    def _keep(self, run: Run) -> None:
+    def _keep(self, run: AutomationRun) -> None:
         self._runs[run.execution_id] = run
         if self.file is not None:
             self.file.parent.mkdir(parents=True, exist_ok=True)

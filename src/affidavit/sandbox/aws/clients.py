@@ -3,7 +3,7 @@
 from typing import Any
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.sandbox.resources import Account
+from affidavit.sandbox.aws.resources import Account
 
 
 class EmulatorClients(AwsClients):

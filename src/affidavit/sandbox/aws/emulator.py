@@ -1,4 +1,8 @@
-"""ministack as a child process on 127.0.0.1: S3, DynamoDB, SNS, SQS, Lambda, IAM, logs and more, in memory."""
+"""ministack as a child process on 127.0.0.1: S3, DynamoDB, SNS, SQS, Lambda, IAM, logs and more, in memory.
+
+Every start has keys of its own. Requests must be signed with them, and IAM is enforced: functions run with their role's
+permissions, our key may do everything.
+"""
 
 import os
 import signal
@@ -13,6 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from affidavit.errors import InputRefused, UpstreamFailed
+from affidavit.sandbox.access.keys import SandboxKeys
+from affidavit.sandbox.access.signatures import signed_headers
 
 START_SECONDS = 30
 STOP_SECONDS = 5
@@ -24,6 +30,7 @@ class Emulator:
 
     def __init__(self, folder: Path, *, region: str) -> None:
         self._folder, self._region = folder, region
+        self.keys = SandboxKeys.new()
         self._child: subprocess.Popen[bytes] | None = None
         self._port = 0
 
@@ -42,7 +49,9 @@ class Emulator:
     def start(self) -> None:
         if find_spec("ministack") is None:
             raise InputRefused("the sandbox needs ministack", hint="install affidavit[sandbox]")
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # The code of functions and what they were given lies in it: for its owner alone.
+        self._folder.chmod(0o700)
         # Between choosing a free port and using it, somebody else may take it.
         for _ in range(PORT_ATTEMPTS):
             self._launch()
@@ -67,7 +76,7 @@ class Emulator:
         self._port = _free_port()
         with self.log.open("ab") as log:
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "affidavit.sandbox.emulator_process"],
+                [sys.executable, "-m", "affidavit.sandbox.aws.emulator_process"],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -79,11 +88,15 @@ class Emulator:
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         return kept | {
+            "AWS_ACCESS_KEY_ID": self.keys.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.keys.secret_key,
+            "AUTH": "true",
             "BIND_HOST": "127.0.0.1",
             "MINISTACK_HOST": "127.0.0.1",
             "GATEWAY_PORT": str(self._port),
             "MINISTACK_REGION": self._region,
             "LOG_LEVEL": "WARNING",
+            "CLOUDTRAIL_RECORDING": "1",
             "TMPDIR": str(self._folder.absolute()),
             "SFTP_ENABLED": "0",
             "IOT_MTLS_ENABLED": "0",
@@ -97,10 +110,15 @@ class Emulator:
             if self._child is None or self._child.poll() is not None:
                 return False
             with suppress(urllib.error.URLError, ConnectionError, TimeoutError):
-                urllib.request.urlopen(f"{self.url}/_ministack/health", timeout=2).close()
+                urllib.request.urlopen(self._health_request(), timeout=2).close()
                 return True
             time.sleep(0.03)
         return False
+
+    def _health_request(self) -> urllib.request.Request:
+        url = f"{self.url}/_ministack/health"
+        headers = signed_headers(self.keys, url, region=self._region, service="ministack")
+        return urllib.request.Request(url, headers=headers)
 
 
 def _free_port() -> int:

@@ -1,19 +1,31 @@
-"""The emulator's own process. It ends with whoever started it: the other end of its standard input closes then."""
+"""The emulator's own process. It ends with whoever started it: the other end of its standard input closes then.
+
+The gate is in the same process, in front of the emulator: there is no second port to go around it.
+"""
 
 import os
 import signal
 import sys
 import threading
 import time
+from typing import Any
 
 CLEAN_STOP_SECONDS = 3
 
 
 def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    from ministack.app import main as serve  # pyright: ignore[reportMissingTypeStubs] - it ships none
+    from ministack import app  # pyright: ignore[reportMissingTypeStubs] - it ships none
 
-    serve()
+    from affidavit.sandbox.access.gate import AccessGate
+    from affidavit.sandbox.aws.emulated_keys import give_functions_random_keys, secret_of
+    from affidavit.sandbox.aws.trail_names import name_resources
+
+    give_functions_random_keys()
+    emulator: Any = app
+    name_resources(emulator)
+    emulator.app = AccessGate(emulator.app, secret_of)
+    emulator.main()
 
 
 def _end_with_parent() -> None:

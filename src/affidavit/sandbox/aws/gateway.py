@@ -1,4 +1,8 @@
-"""One HTTP endpoint in front of the emulator: simulators answer what is theirs, the rest goes through."""
+"""One HTTP endpoint in front of the emulator: simulators answer what is theirs, the rest goes through.
+
+With `keys`, only requests that are signed with them are answered; without, simulators check their callers themselves.
+What goes through keeps its Host: the signature, which the emulator checks again, covers it.
+"""
 
 import http.client
 import re
@@ -9,14 +13,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+from affidavit.sandbox.access.browsers import refuse_browsers
+from affidavit.sandbox.access.keys import SandboxKeys
+from affidavit.sandbox.access.requests import REFUSED_STATUS, RequestHead, RequestRefused
+from affidavit.sandbox.access.signatures import refuse_unsigned
+
 FORWARD_SECONDS = 60
 # They belong to one connection, not to the message.
-_HOP = {"connection", "keep-alive", "transfer-encoding", "host", "content-length", "date", "server"}
+_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "date", "server"}
 _SCOPE = re.compile(r"Credential=[^/]+/[^/]+/([^/]+)/([^/]+)/")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
+class GatewayRequest:
     method: str
     path: str
     headers: Mapping[str, str]
@@ -36,7 +45,7 @@ class Request:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class GatewayAnswer:
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -46,13 +55,13 @@ class AnswerLost(Exception):
     """The request was carried out, and the connection broke before the caller learned so."""
 
 
-Simulator: TypeAlias = Callable[[Request], Answer | None]
+Simulator: TypeAlias = Callable[[GatewayRequest], GatewayAnswer | None]
 """None: not mine."""
 
 
 class Gateway:
-    def __init__(self, upstream: str, simulators: Sequence[Simulator]) -> None:
-        self._upstream, self._simulators = upstream, simulators
+    def __init__(self, upstream: str, simulators: Sequence[Simulator], *, keys: SandboxKeys | None) -> None:
+        self._upstream, self._simulators, self._keys = upstream, simulators, keys
         self._server: ThreadingHTTPServer | None = None
 
     @property
@@ -72,13 +81,23 @@ class Gateway:
             self._server.server_close()
             self._server = None
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: GatewayRequest) -> GatewayAnswer:
+        try:
+            self._admit(request)
+        except RequestRefused as refusal:
+            return GatewayAnswer(status=REFUSED_STATUS, body=refusal.body(), headers=refusal.headers())
         for simulator in self._simulators:
             if (answer := simulator(request)) is not None:
                 return answer
         return self._forward(request)
 
-    def _forward(self, request: Request) -> Answer:
+    def _admit(self, request: GatewayRequest) -> None:
+        head = RequestHead(method=request.method, target=request.path, headers=tuple(request.headers.items()))
+        refuse_browsers(head)
+        if self._keys is not None:
+            refuse_unsigned(head, request.body, self._keys)
+
+    def _forward(self, request: GatewayRequest) -> GatewayAnswer:
         place = urlsplit(self._upstream)
         connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=FORWARD_SECONDS)
         try:
@@ -86,7 +105,7 @@ class Gateway:
             connection.request(request.method, request.path, request.body, kept)
             answer = connection.getresponse()
             headers = {name: value for name, value in answer.getheaders() if name.lower() not in _HOP}
-            return Answer(status=answer.status, body=answer.read(), headers=headers)
+            return GatewayAnswer(status=answer.status, body=answer.read(), headers=headers)
         finally:
             connection.close()
 
@@ -99,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def handle_any(self) -> None:
         length = int(self.headers.get("content-length") or 0)
-        request = Request(
+        request = GatewayRequest(
             method=self.command,
             path=self.path,
             headers={name.lower(): value for name, value in self.headers.items()},
@@ -110,12 +129,12 @@ class _Handler(BaseHTTPRequestHandler):
         except AnswerLost:
             self.close_connection = True
 
-    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_any  # noqa: N815 - the base class looks for these
+    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = do_OPTIONS = handle_any  # noqa: N815 - the base class looks for these
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
         pass
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: GatewayAnswer) -> None:
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)

@@ -2,21 +2,22 @@
 
 import os
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import boto3
 import botocore.session
 from botocore.config import Config
+
+from affidavit.sandbox.access.keys import SandboxKeys
 
 BUCKET = "affidavit-logs"
 TOPIC = "affidavit-alerts"
 STATE = "affidavit-state"
 INCIDENT_STATE = "incident-state"
 INCIDENT_CONTEXT = "incident-context"
-# The key that the emulator knows (it checks presigned links); worth nothing elsewhere.
-ACCESS_KEY = "test"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,6 +26,16 @@ class Account:
 
     url: str
     region: str
+    keys: SandboxKeys
+
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str]) -> Self:
+        """The account of a running sandbox, by the variables it prints."""
+        return cls(
+            url=environment["AWS_ENDPOINT_URL"],
+            region=environment["AWS_REGION"],
+            keys=SandboxKeys.of_environment(environment),
+        )
 
     def client(self, service: str) -> Any:
         with _making:
@@ -32,8 +43,8 @@ class Account:
                 service,
                 self.region,
                 endpoint_url=self.url,
-                aws_access_key_id=ACCESS_KEY,
-                aws_secret_access_key=ACCESS_KEY,
+                aws_access_key_id=self.keys.access_key,
+                aws_secret_access_key=self.keys.secret_key,
                 config=Config(retries={"total_max_attempts": 2}, connect_timeout=5, read_timeout=30),
             )
 

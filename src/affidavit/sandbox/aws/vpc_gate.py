@@ -1,4 +1,4 @@
-"""The packets of a VPC, which the emulator does not have: a way out that is shut when the network state says so.
+"""Blocks a function's connections when its emulated VPC allows no way out: the emulator has no packets.
 
 A function of the sandbox reaches AWS through the gate. While security groups, network ACLs or routes let nothing out,
 connections to the gate time out, as they would in a real VPC.
@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from affidavit.errors import AffidavitError
-from affidavit.ports import WorkloadInspector
+from affidavit.ports.workload_inspector import WorkloadInspector
 from affidavit.workloads.network import network_state
 from affidavit.workloads.records import NaclRule, NetworkStateResponse, SubnetState
 

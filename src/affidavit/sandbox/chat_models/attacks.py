@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from affidavit.agent.tools import SUBMIT
-from affidavit.sandbox.bedrock import ConverseRequest, Reply, Says, Script
-from affidavit.sandbox.chat_forgeries import FORGERIES, forged
-from affidavit.sandbox.chat_scripts import alert_in, answered_in, good
+from affidavit.sandbox.chat_models.bedrock import ConverseRequest, Reply, Script, ScriptedText
+from affidavit.sandbox.chat_models.forgeries import FORGERIES, forged
+from affidavit.sandbox.chat_models.scripts import alert_in, answered_in, good
 
 Twist = Callable[[dict[str, Any], random.Random], None]
 """Changes an honest submission in place."""
@@ -21,11 +21,11 @@ Twist = Callable[[dict[str, Any], random.Random], None]
 def twisted(twist: Twist, seed: int) -> Script:
     def script(request: ConverseRequest) -> Reply:
         honest = good(request)
-        if not isinstance(honest, Says):
+        if not isinstance(honest, ScriptedText):
             return honest
         chance = random.Random(f"{seed}/{request.number}")
         calls = [(tool, _twisted(given, twist, chance) if tool == SUBMIT else given) for tool, given in honest.calls]
-        return Says(text=honest.text, calls=calls)
+        return ScriptedText(text=honest.text, calls=calls)
 
     return script
 
@@ -119,19 +119,19 @@ def submits_first(seed: int) -> Script:
             "value": seed % 2,
             "interpretation": "x",
         }
-        return Says(calls=[(SUBMIT, _claim("Reserved concurrency is too low.", ["throttling"], [pointer]))])
+        return ScriptedText(calls=[(SUBMIT, _claim("Reserved concurrency is too low.", ["throttling"], [pointer]))])
 
     return script
 
 
 def never_submits(seed: int) -> Script:
     words = ["I am thinking about it.", "Let me reflect a little longer.", ""]
-    return lambda request: Says(text=words[(seed + request.number) % len(words)])
+    return lambda request: ScriptedText(text=words[(seed + request.number) % len(words)])
 
 
 def loops_one_tool(seed: int) -> Script:
     tool = ["get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state"][seed % 4]
-    return lambda request: Says(text="Once more.", calls=[(tool, {"lambda_name": _function(request)})])
+    return lambda request: ScriptedText(text="Once more.", calls=[(tool, {"lambda_name": _function(request)})])
 
 
 def malformed_calls(seed: int) -> Script:
@@ -143,14 +143,14 @@ def malformed_calls(seed: int) -> Script:
         [("get_recent_logs", "{not json")],
         [(SUBMIT, {"root_cause": None, "evidence": "none", "remediation_plan": {}})],
     ]
-    return lambda request: Says(calls=shapes[(seed + request.number) % len(shapes)])
+    return lambda request: ScriptedText(calls=shapes[(seed + request.number) % len(shapes)])
 
 
 def writes_huge_replies(seed: int) -> Script:
     def script(request: ConverseRequest) -> Reply:
         honest = good(request)
-        calls = honest.calls if isinstance(honest, Says) and seed % 2 else ()
-        return Says(text="word " * 400_000, calls=calls, output_tokens=30_000)
+        calls = honest.calls if isinstance(honest, ScriptedText) and seed % 2 else ()
+        return ScriptedText(text="word " * 400_000, calls=calls, output_tokens=30_000)
 
     return script
 
@@ -163,15 +163,15 @@ def obeys_strangers(seed: int) -> Script:
         found = orders.search(str(request.messages))
         asked_elsewhere = any(found and found[2] in str(one.arguments) for one in answered_in(request))
         if found and not asked_elsewhere and request.forced_tool is None:
-            return Says(text="As ordered.", calls=[(found[1], {"lambda_name": found[2]})])
+            return ScriptedText(text="As ordered.", calls=[(found[1], {"lambda_name": found[2]})])
         honest = good(request)
-        if not isinstance(honest, Says) or not found:
+        if not isinstance(honest, ScriptedText) or not found:
             return honest
         calls = [
             (tool, _ordered(given, found[2], found[3], seed) if tool == SUBMIT else given)
             for tool, given in honest.calls
         ]
-        return Says(text=f"As ordered: {found[3]}", calls=calls)
+        return ScriptedText(text=f"As ordered: {found[3]}", calls=calls)
 
     return script
 

@@ -13,12 +13,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, Self, TypeAlias
 from urllib.parse import unquote
 
+from affidavit.sandbox.access.browsers import refuse_browsers
+from affidavit.sandbox.access.keys import SandboxKeys
+from affidavit.sandbox.access.requests import REFUSED_STATUS, RequestHead, RequestRefused
+from affidavit.sandbox.access.signatures import refuse_unsigned
+from affidavit.sandbox.processes.lifecycle import StartsAndStops
+
 Json: TypeAlias = dict[str, Any]
 PREFIX = "anthropic.claude-"
+MOST_CACHE_POINTS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +41,13 @@ class ConverseRequest:
 
     @property
     def tools(self) -> list[str]:
-        return [tool["toolSpec"]["name"] for tool in self._tool_config.get("tools", [])]
+        return [tool["toolSpec"]["name"] for tool in self._tool_config.get("tools", []) if "toolSpec" in tool]
+
+    @property
+    def cache_points(self) -> int:
+        blocks: list[Json] = [block for message in self.messages for block in message["content"]]
+        placed = (*self.body.get("system", ()), *self._tool_config.get("tools", ()), *blocks)
+        return sum("cachePoint" in block for block in placed)
 
     @property
     def forced_tool(self) -> str | None:
@@ -48,7 +60,7 @@ class ConverseRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Says:
+class ScriptedText:
     """An assistant turn: text, and tool calls as (name, input)."""
 
     text: str = ""
@@ -76,24 +88,28 @@ class Resets:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answers:
+class ScriptedAnswers:
     """Bytes as they are, for answers the service would never give."""
 
     body: bytes
     status: int = 200
 
 
-Reply: TypeAlias = Says | Refuses | Hangs | Resets | Answers
+Reply: TypeAlias = ScriptedText | Refuses | Hangs | Resets | ScriptedAnswers
 Script: TypeAlias = Callable[[ConverseRequest], Reply]
 
 
 @dataclass
-class BedrockSimulator:
-    """Serves scripts on a free port of 127.0.0.1 while entered. `requests` keeps all that came."""
+class BedrockSimulator(StartsAndStops):
+    """Serves scripts on a free port of 127.0.0.1 while entered. `requests` keeps all that came.
+
+    With `keys`, which the sandbox sets, it answers only requests that are signed with them.
+    """
 
     scripts: Mapping[str, Script]
     requests: list[ConverseRequest] = field(default_factory=list[ConverseRequest])
     port: int = 0
+    keys: SandboxKeys | None = None
 
     def __post_init__(self) -> None:
         self.stopping = threading.Event()
@@ -123,20 +139,14 @@ class BedrockSimulator:
             self._server.shutdown()
             self._server.server_close()
 
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
     def reply_to(self, model_id: str, body: Json) -> Reply:
         script = self.scripts.get(model_id.removeprefix(PREFIX))
         if script is None:
             return Refuses(status=404, code="ResourceNotFoundException", message=f"no model {model_id}")
         if (trouble := trouble_of(body)) is not None:
             return Refuses(status=400, code="ValidationException", message=trouble)
+        if ConverseRequest(model_id=model_id, number=0, body=body).cache_points > MOST_CACHE_POINTS:
+            return Refuses(status=400, code="ValidationException", message="too many cache points")
         with self._lock:
             number = 1 + sum(1 for earlier in self.requests if earlier.model_id == model_id)
             request = ConverseRequest(model_id=model_id, number=number, body=body)
@@ -186,16 +196,29 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
+        read = self.rfile.read(int(self.headers.get("content-length", 0)))
+        try:
+            self._admit(read)
+        except RequestRefused as refusal:
+            self._send(REFUSED_STATUS, {"message": refusal.reason}, code=refusal.code)
+            return
+        body = json.loads(read or b"{}")
         parts = unquote(self.path).strip("/").split("/")
         if len(parts) != 3 or parts[0] != "model" or parts[2] != "converse":
             self._send(404, {"message": f"no operation at {self.path}"}, code="UnknownOperationException")
             return
         self._deliver(self.owner.reply_to(parts[1], body))
 
+    def _admit(self, body: bytes) -> None:
+        headers = tuple((name.lower(), value) for name, value in self.headers.items())
+        head = RequestHead(method=self.command, target=self.path, headers=headers)
+        refuse_browsers(head)
+        if self.owner.keys is not None:
+            refuse_unsigned(head, body, self.owner.keys)
+
     def _deliver(self, reply: Reply) -> None:
         match reply:
-            case Says():
+            case ScriptedText():
                 self.owner.stopping.wait(reply.after_seconds)
                 self._send(200, _turn(reply))
             case Refuses():
@@ -208,7 +231,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 self.connection.close()
                 self.close_connection = True
-            case Answers():
+            case ScriptedAnswers():
                 self._send_bytes(reply.status, reply.body)
 
     def _send(self, status: int, body: Json, *, code: str | None = None) -> None:
@@ -239,7 +262,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
 
-def _turn(said: Says) -> Json:
+def _turn(said: ScriptedText) -> Json:
     calls = [
         {"toolUse": {"toolUseId": f"tooluse_{time.monotonic_ns()}_{place}", "name": name, "input": given}}
         for place, (name, given) in enumerate(said.calls)

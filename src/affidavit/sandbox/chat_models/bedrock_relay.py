@@ -13,7 +13,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from affidavit.errors import InputRefused
-from affidavit.sandbox.bedrock import Answers, BedrockSimulator, Json, Refuses, Reply
+from affidavit.sandbox.chat_models.bedrock import BedrockSimulator, Json, Refuses, Reply, ScriptedAnswers
 
 READ_SECONDS = 60
 API_KEY = "AWS_BEARER_TOKEN_BEDROCK"
@@ -34,7 +34,7 @@ class BedrockRelay(BedrockSimulator):
             # No credentials, no network: what a chat model's caller would see as a service that is not there.
             return Refuses(status=503, code="ServiceUnavailableException", message=str(error))
         said.pop("ResponseMetadata", None)
-        return Answers(body=json.dumps(said).encode())
+        return ScriptedAnswers(body=json.dumps(said).encode())
 
 
 def relay_to_bedrock(region: str) -> BedrockRelay:

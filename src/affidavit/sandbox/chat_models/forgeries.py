@@ -8,13 +8,13 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from affidavit.agent.offline import Answered
+from affidavit.agent.chat.offline import Answered
+from affidavit.agent.toolbox.view import answer_shown
 from affidavit.agent.tools import SUBMIT
-from affidavit.agent.view import answer_shown
-from affidavit.evaluation.absences import ABSENCES
-from affidavit.ports import JsonValue
-from affidavit.sandbox.bedrock import ConverseRequest, Reply, Says, Script
-from affidavit.sandbox.chat_scripts import answered_in, good
+from affidavit.evaluation.incidents.absences import ABSENCES
+from affidavit.ports.json import JsonValue
+from affidavit.sandbox.chat_models.bedrock import ConverseRequest, Reply, Script, ScriptedText
+from affidavit.sandbox.chat_models.scripts import answered_in, good
 
 Pointer = dict[str, Any]
 Answers = Mapping[str, Mapping[str, JsonValue]]
@@ -39,14 +39,14 @@ UNSEEN = ("\u200b", "\u200d", "\u00ad", "\u2060")
 def forged(forgery: Forgery, seed: int) -> Script:
     def script(request: ConverseRequest) -> Reply:
         honest = good(request)
-        if not isinstance(honest, Says):
+        if not isinstance(honest, ScriptedText):
             return honest
         answers, chance = _answers(answered_in(request)), random.Random(f"{seed}/{request.number}")
         calls = [
             (tool, _forged(given, forgery, answers, chance) if tool == SUBMIT else given)
             for tool, given in honest.calls
         ]
-        return Says(text=honest.text, calls=calls)
+        return ScriptedText(text=honest.text, calls=calls)
 
     return script
 

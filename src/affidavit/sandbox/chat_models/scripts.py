@@ -4,21 +4,25 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from affidavit.agent.offline import Answered, next_move
+from affidavit.agent.chat.offline import Answered, next_move
 from affidavit.agent.tools import SUBMIT
-from affidavit.sandbox.bedrock import ConverseRequest, Hangs, Refuses, Reply, Says, Script
+from affidavit.sandbox.chat_models.bedrock import ConverseRequest, Hangs, Refuses, Reply, Script, ScriptedText
 
 
 def good(request: ConverseRequest) -> Reply:
     """Asks and submits what the rules prove: an honest chat model over real HTTP."""
     move = next_move(alert_in(request), answered_in(request), must_submit=request.forced_tool == SUBMIT)
-    return Says(text=move.text, calls=[(tool, dict(arguments)) for tool, arguments in move.calls])
+    return ScriptedText(text=move.text, calls=[(tool, dict(arguments)) for tool, arguments in move.calls])
 
 
 def slow(seconds: float, then: Script = good) -> Script:
     def script(request: ConverseRequest) -> Reply:
         reply = then(request)
-        return Says(text=reply.text, calls=reply.calls, after_seconds=seconds) if isinstance(reply, Says) else reply
+        return (
+            ScriptedText(text=reply.text, calls=reply.calls, after_seconds=seconds)
+            if isinstance(reply, ScriptedText)
+            else reply
+        )
 
     return script
 

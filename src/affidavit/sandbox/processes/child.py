@@ -7,16 +7,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from affidavit.errors import UpstreamFailed
+from affidavit.sandbox.processes.lifecycle import StartsAndStops
 
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0
 
 
-class Child:
+class Child(StartsAndStops):
     """`arguments` begin with the module to run. Its output goes to `log`."""
 
     def __init__(self, name: str, arguments: Sequence[str], *, environment: Mapping[str, str], log: Path) -> None:
@@ -28,12 +28,17 @@ class Child:
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs, or when it was never started."""
+        return self._process.poll() if self._process is not None else None
+
     def start(self) -> Self:
         # No variable of a real account is left in force: what the sandbox does not set is not there.
         kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "affidavit.sandbox.tethered", *self._arguments],
+                [sys.executable, "-m", "affidavit.sandbox.processes.tethered", *self._arguments],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -60,11 +65,3 @@ class Child:
         process.wait()
         if process.stdin is not None:
             process.stdin.close()
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()

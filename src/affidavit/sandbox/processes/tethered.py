@@ -1,4 +1,4 @@
-"""Runs another module as a process that ends with whoever started it: `python -m affidavit.sandbox.tethered MODULE …`.
+"""Runs another module in a process that ends with its parent: `python -m affidavit.sandbox.processes.tethered MODULE`.
 
 The other end of its standard input closes when that process is gone, however it went.
 """

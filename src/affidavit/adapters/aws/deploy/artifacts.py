@@ -1,4 +1,4 @@
-"""What a deployment needs before its first stack: a bucket for packages, and the server's key."""
+"""Makes what a deployment needs before its first stack: the bucket for packages, and the server's key."""
 
 import secrets
 from pathlib import Path

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from affidavit.adapters.aws.artifacts import Artifacts
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.stacks import ChangeSet, Stacks
+from affidavit.adapters.aws.deploy.artifacts import Artifacts
+from affidavit.adapters.aws.deploy.stacks import ChangeSet, Stacks
 from affidavit.errors import InputRefused
 
 # Each after those whose exports it imports.

@@ -1,4 +1,4 @@
-"""Whether a deployment can work, asked one thing at a time. What could not be asked is said, never taken for good."""
+"""Checks a deployment one part at a time. A part that could not be checked is reported as unknown, never as good."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from affidavit.adapters.aws.clients import AwsClients, translated
-from affidavit.adapters.aws.stacks import Stacks
+from affidavit.adapters.aws.deploy.stacks import Stacks
 from affidavit.errors import AffidavitError, NotFound
 
 # Twenty bundles and some incidents at once, with room for everything else in the account.
@@ -15,7 +15,7 @@ _GOOD_STACK = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
 _DEAD = ("affidavit-uploads-dead", "affidavit-incidents-dead", "affidavit-alerts-undelivered")
 
 
-class Verdict(StrEnum):
+class CheckResult(StrEnum):
     OK = "ok"
     WARN = "warn"
     FAIL = "fail"
@@ -25,7 +25,7 @@ class Verdict(StrEnum):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Checkup:
     subject: str
-    verdict: Verdict
+    verdict: CheckResult
     said: str
     todo: str = ""
 
@@ -41,7 +41,7 @@ class Doctor:
         """Without credentials nothing else can be asked."""
         account = self._asked("credentials", self._credentials)
         yield account
-        if account.verdict is not Verdict.OK:
+        if account.verdict is not CheckResult.OK:
             return
         checks: Mapping[str, Callable[[], Checkup]] = {
             "Lambda concurrency": self._concurrency,
@@ -58,14 +58,14 @@ class Doctor:
         try:
             return check()
         except AffidavitError as error:
-            verdict = Verdict.FAIL if subject == "credentials" else Verdict.UNKNOWN
+            verdict = CheckResult.FAIL if subject == "credentials" else CheckResult.UNKNOWN
             return Checkup(subject=subject, verdict=verdict, said=str(error), todo=error.hint)
 
     def _credentials(self) -> Checkup:
         with translated("the caller's account"):
             who = self.clients.client("sts").get_caller_identity()
         said = f"account {who['Account']} as {who['Arn'].rpartition(':')[2]}, region {self.clients.region}"
-        return Checkup(subject="credentials", verdict=Verdict.OK, said=said)
+        return Checkup(subject="credentials", verdict=CheckResult.OK, said=said)
 
     def _concurrency(self) -> Checkup:
         with translated("limits of Lambda"):
@@ -74,7 +74,7 @@ class Doctor:
         is_enough = most >= ENOUGH_CONCURRENCY
         return Checkup(
             subject="Lambda concurrency",
-            verdict=Verdict.OK if is_enough else Verdict.WARN,
+            verdict=CheckResult.OK if is_enough else CheckResult.WARN,
             said=f"{most} functions may run at once",
             todo="" if is_enough else "ask Service Quotas for more concurrent executions, or lower the indexer's share",
         )
@@ -82,19 +82,19 @@ class Doctor:
     def _chat_model(self) -> Checkup:
         if self.chat_provider == "offline":
             said = "rules alone diagnose; no chat model is asked"
-            return Checkup(subject="chat model", verdict=Verdict.OK, said=said)
+            return Checkup(subject="chat model", verdict=CheckResult.OK, said=said)
         if not self.chat_model_id:
             todo = "set CHAT_MODEL_ID to an inference profile, and ChatModelId and BedrockModelArns of the stack"
-            return Checkup(subject="chat model", verdict=Verdict.FAIL, said="none is named", todo=todo)
+            return Checkup(subject="chat model", verdict=CheckResult.FAIL, said="none is named", todo=todo)
         try:
             self._ask_model()
         except NotFound:
             todo = "choose one that this region has; newer models take inference profiles only"
             return Checkup(
-                subject="chat model", verdict=Verdict.FAIL, said=f"there is no {self.chat_model_id}", todo=todo
+                subject="chat model", verdict=CheckResult.FAIL, said=f"there is no {self.chat_model_id}", todo=todo
             )
         said = f"{self.chat_model_id} answered"
-        return Checkup(subject="chat model", verdict=Verdict.OK, said=said)
+        return Checkup(subject="chat model", verdict=CheckResult.OK, said=said)
 
     def _ask_model(self) -> None:
         """Access is proven by using it: one token."""
@@ -110,13 +110,13 @@ class Doctor:
         found = {name: stacks.status(f"Affidavit{name}") for name in ("Storage", "State", "NodeLogs", "Supervisor")}
         if all(status is None for status in found.values()):
             return Checkup(
-                subject="stacks", verdict=Verdict.WARN, said="none is deployed", todo="affidavit deploy apply"
+                subject="stacks", verdict=CheckResult.WARN, said="none is deployed", todo="affidavit deploy apply"
             )
         bad = {name: status for name, status in found.items() if status not in _GOOD_STACK}
         said = ", ".join(f"{name} {status or 'missing'}" for name, status in (bad or found).items())
         return Checkup(
             subject="stacks",
-            verdict=Verdict.FAIL if bad else Verdict.OK,
+            verdict=CheckResult.FAIL if bad else CheckResult.OK,
             said=said,
             todo="affidavit deploy apply; the events of the stack say what went wrong" if bad else "",
         )
@@ -128,12 +128,12 @@ class Doctor:
         except NotFound:
             said = f"there is no {self.key_parameter}"
             return Checkup(
-                subject="server key", verdict=Verdict.WARN, said=said, todo="affidavit deploy apply makes it"
+                subject="server key", verdict=CheckResult.WARN, said=said, todo="affidavit deploy apply makes it"
             )
         is_secure = found["Type"] == "SecureString"
         return Checkup(
             subject="server key",
-            verdict=Verdict.OK if is_secure else Verdict.FAIL,
+            verdict=CheckResult.OK if is_secure else CheckResult.FAIL,
             said=f"{self.key_parameter} is a {found['Type']}",
             todo="" if is_secure else "delete it; affidavit deploy apply makes it as a SecureString",
         )
@@ -145,7 +145,7 @@ class Doctor:
         topic = next((arn for arn in topics if arn.endswith(":affidavit-people")), None)
         if topic is None:
             return Checkup(
-                subject="people", verdict=Verdict.WARN, said="there is no topic yet", todo="affidavit deploy apply"
+                subject="people", verdict=CheckResult.WARN, said="there is no topic yet", todo="affidavit deploy apply"
             )
         with translated("subscriptions of the topic for people"):
             known = self._all("sns", "list_subscriptions_by_topic", "Subscriptions", TopicArn=topic)
@@ -153,7 +153,7 @@ class Doctor:
         todo = f"aws sns subscribe --topic-arn {topic} --protocol email --notification-endpoint YOU, then confirm"
         return Checkup(
             subject="people",
-            verdict=Verdict.OK if confirmed else Verdict.FAIL,
+            verdict=CheckResult.OK if confirmed else CheckResult.FAIL,
             said=f"{len(confirmed)} confirmed subscription(s), {len(known) - len(confirmed)} waiting",
             todo="" if confirmed else todo,
         )
@@ -168,7 +168,7 @@ class Doctor:
         dead = {name: count for name, count in counts.items() if count}
         return Checkup(
             subject="dead letters",
-            verdict=Verdict.WARN if dead else Verdict.OK,
+            verdict=CheckResult.WARN if dead else CheckResult.OK,
             said=", ".join(f"{count} in {name}" for name, count in dead.items()) or "none",
             todo="read their reasons; docs/deploy.md says how to send them again" if dead else "",
         )

@@ -20,7 +20,7 @@ _UNCHANGED = ("didn't contain changes", "No updates are to be performed")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class StackChange:
     action: str
     """Add, Modify, Remove."""
     logical_id: str
@@ -35,7 +35,7 @@ class ChangeSet:
     stack: str
     name: str
     is_new: bool
-    changes: tuple[Change, ...]
+    changes: tuple[StackChange, ...]
 
 
 class Stacks:
@@ -123,7 +123,7 @@ class Stacks:
                     return None
                 raise
 
-    def _changes(self, stack: str, name: str) -> tuple[Change, ...]:
+    def _changes(self, stack: str, name: str) -> tuple[StackChange, ...]:
         for _ in range(_POLL["MaxAttempts"]):
             with _about(f"change set of {stack}"):
                 found = self._cloudformation.describe_change_set(StackName=stack, ChangeSetName=name)
@@ -159,14 +159,14 @@ class Stacks:
         return [f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', '')}" for event in failed[:3]]
 
 
-def _nothing(reason: str, stack: str) -> tuple[Change, ...]:
+def _nothing(reason: str, stack: str) -> tuple[StackChange, ...]:
     if any(said in reason for said in _UNCHANGED):
         return ()
     raise InputRefused(f"{stack} cannot be changed so: {reason}", hint="correct the parameters or the template")
 
 
-def _change(change: Mapping[str, Any]) -> Change:
-    return Change(
+def _change(change: Mapping[str, Any]) -> StackChange:
+    return StackChange(
         action=change["Action"],
         logical_id=change["LogicalResourceId"],
         kind=change["ResourceType"],

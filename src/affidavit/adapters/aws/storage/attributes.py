@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from affidavit.adapters.items import is_list, is_number
+from affidavit.adapters.item_limits import is_list, is_number
 from affidavit.errors import InvariantBroken
-from affidavit.ports import Item, JsonValue, Key
+from affidavit.ports.json import Item, JsonValue
+from affidavit.ports.table import Key
 
 Attribute = dict[str, Any]
 

@@ -2,8 +2,9 @@
 
 from typing import Any, assert_never
 
-from affidavit.adapters.aws.attributes import Attribute, to_attribute
-from affidavit.ports import Absent, AllOf, AnyOf, AtMost, Condition, Equals, JsonValue, Lacks, Present, Update
+from affidavit.adapters.aws.storage.attributes import Attribute, to_attribute
+from affidavit.ports.json import JsonValue
+from affidavit.ports.table import Absent, AllOf, AnyOf, AtMost, Condition, Equals, Lacks, Present, Update
 
 
 class Expressions:

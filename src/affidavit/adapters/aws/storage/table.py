@@ -9,12 +9,14 @@ from typing import Any, assert_never
 
 from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError
 
-from affidavit.adapters.aws.attributes import from_attributes, to_attribute, to_attributes, to_key
 from affidavit.adapters.aws.clients import AwsClients, code_of, translate, translated
-from affidavit.adapters.aws.expressions import Expressions
-from affidavit.adapters.items import check_key, check_transaction, check_write, is_expired, key_of, normal
+from affidavit.adapters.aws.storage.attributes import from_attributes, to_attribute, to_attributes, to_key
+from affidavit.adapters.aws.storage.expressions import Expressions
+from affidavit.adapters.item_limits import check_key, check_transaction, check_write, is_expired, key_of, normal
 from affidavit.errors import AffidavitError, InputRefused, InvariantBroken, Throttled, UpstreamFailed
-from affidavit.ports import Clock, ConditionFailed, Delete, Item, Key, Put, Update, Write
+from affidavit.ports.clock import Clock
+from affidavit.ports.json import Item
+from affidavit.ports.table import ConditionFailed, Delete, Key, Put, Update, Write
 
 DUE_INDEX = "due"
 ATTEMPTS = 6

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from botocore.exceptions import ClientError
 
 from affidavit.adapters.aws.clients import AwsClients, code_of, translated
-from affidavit.adapters.aws.workloads import AwsWorkloadInspector
-from affidavit.ports import Item
+from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
+from affidavit.ports.json import Item
 
 # Each means that the account is already as asked.
 ALREADY = {

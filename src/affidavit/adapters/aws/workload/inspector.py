@@ -1,4 +1,4 @@
-"""What an account says about a Lambda function, asked of the real services. Read calls only."""
+"""Reads the configuration, logs, permissions and network of a Lambda function from AWS. Read calls only."""
 
 import json
 from collections.abc import Generator, Mapping, Sequence
@@ -9,8 +9,10 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from affidavit.adapters.aws.clients import AwsClients, code_of, translated
+from affidavit.adapters.aws.workload.trail import recorded_events
 from affidavit.errors import NotFound
-from affidavit.ports import Item, LogLine, LogPage
+from affidavit.ports.json import Item
+from affidavit.ports.workload_inspector import LogLine, LogPage, TrailLookup, TrailPage
 
 # CloudWatch Logs may answer page after page without an event; a window that needs more is reported as incomplete.
 PAGES_AT_MOST = 50
@@ -82,6 +84,22 @@ class AwsWorkloadInspector:
         if not values:
             return None
         return sum(values) if statistic == "Sum" else max(values)
+
+    def event_sources(self, name: str) -> Sequence[Item]:
+        with _reading(f"event sources of {name}"):
+            found = self._all("lambda", "list_event_source_mappings", "EventSourceMappings", FunctionName=name)
+        return _plains(found)
+
+    def invoke_settings(self, name: str) -> Item | None:
+        try:
+            with _reading(f"settings of asynchronous calls of {name}"):
+                return _plain(self._clients.client("lambda").get_function_event_invoke_config(FunctionName=name))
+        except NotFound:
+            return None
+
+    def aliases(self, name: str) -> Sequence[Item]:
+        with _reading(f"aliases of {name}"):
+            return _plains(self._all("lambda", "list_aliases", "Aliases", FunctionName=name))
 
     def role(self, name: str) -> Item:
         with _reading(f"role {name}"):
@@ -163,6 +181,9 @@ class AwsWorkloadInspector:
             }
             options = ec2.describe_vpcs(VpcIds=[vpc_id])["Vpcs"][0].get("DhcpOptionsId", "default")
             return {**settings, "domain-name-servers": self._name_servers(options)}
+
+    def trail(self, lookup: TrailLookup, *, start: int, end: int, limit: int) -> TrailPage:
+        return recorded_events(self._clients, lookup, start=start, end=end, limit=limit)
 
     def _name_servers(self, options_id: str) -> list[str]:
         if not options_id.startswith("dopt-"):

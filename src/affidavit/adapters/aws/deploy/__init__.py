@@ -1,0 +1,1 @@
+"""Deploys the stacks and checks a deployment."""

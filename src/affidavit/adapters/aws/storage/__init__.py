@@ -1,0 +1,1 @@
+"""S3 and DynamoDB behind the storage ports."""

@@ -1,0 +1,1 @@
+"""The account the demo happens in: the function, its permissions and network, and the nodes."""

@@ -1,0 +1,1 @@
+"""The emulator, the simulators beside it, and the resources made in them."""
