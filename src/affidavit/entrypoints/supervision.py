@@ -2,72 +2,177 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
-from functools import cached_property
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, assert_never
 
 from affidavit.bootstrap import App
 from affidavit.errors import EvidenceUnavailable, InputRefused, UpstreamFailed
-from affidavit.incidents.breaker import Breaker
-from affidavit.incidents.context import IncidentContexts
-from affidavit.incidents.diagnostician import Diagnostician
+from affidavit.evidence.subject import SubjectKind
+from affidavit.incidents.attempt.breaker import Breaker
+from affidavit.incidents.attempt.diagnostician import Diagnostician
+from affidavit.incidents.evidence.held_nodes import HeldNodes
+from affidavit.incidents.evidence.node_evidence import NodeEvidence
+from affidavit.incidents.evidence.readiness import EvidenceAwaited, EvidenceCheck, EvidenceReady, Readiness
 from affidavit.incidents.incident import Incident
-from affidavit.incidents.records import Records
-from affidavit.incidents.states import IncidentStates
+from affidavit.incidents.intake.foreign_alerts import Home
+from affidavit.incidents.intake.node_gate import NodeGate
+from affidavit.incidents.store.blobs import Records
+from affidavit.incidents.store.context import IncidentContexts
+from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import Emit, Telemetry
-from affidavit.ports import JsonValue, ObjectStore
+from affidavit.ports.json import JsonValue
+from affidavit.ports.objects import ObjectStore
 from affidavit.settings import Settings
 
 if TYPE_CHECKING:
-    from affidavit.agent.toolbox import Toolbox
+    from contextlib import AbstractAsyncContextManager
+
+    from affidavit.agent.toolbox.toolbox import Toolbox, ToolProvider
+    from affidavit.evidence.citation import ByteSource
     from affidavit.evidence.finding import ByteRange, Evidence
-    from affidavit.incidents.degraded import Degraded
-    from affidavit.nodes.stored_lines import StoredLines
+    from affidavit.incidents.attempt.without_chat_model import Degraded
+    from affidavit.nodes.library.stored_lines import StoredLines
 
 
-def build_supervisor(app: App, *, emit: Emit, toolbox: "Callable[[], Toolbox] | None" = None) -> Supervisor:
-    """`toolbox` replaces the tools that the settings name. Touches no network."""
+def build_supervisor(
+    app: App,
+    *,
+    emit: Emit,
+    toolbox: "Callable[[], Toolbox] | None" = None,
+    account: Callable[[], str] | None = None,
+    source: "ByteSource | None" = None,
+    evidence: EvidenceCheck | None = None,
+) -> Supervisor:
+    """`toolbox` replaces the tools that the settings name; then alerts of any account and region are theirs.
+
+    `source` and `evidence` replace the stored bundles of nodes, and the choice among them. `account` says in which
+    account this runs; without it AWS is asked when that matters. Touches no network.
+    """
     settings, keep = app.settings, timedelta(days=app.settings.incident_ttl_days)
-    records, investigation = Records(app.objects), _Investigation(app, toolbox)
+    source = source or NodeLines(app.objects)
+    records, investigation = Records(app.objects), _Investigation(app, toolbox, source)
+    states = IncidentStates(app.incident_state, app.clock, keep=keep, tells_people=app.notifier is not None)
+    telemetry, readiness = Telemetry(emit, app.clock), evidence or _LazyReadiness(app)
     return Supervisor(
-        states=IncidentStates(app.incident_state, app.clock, keep=keep, tells_people=app.notifier is not None),
+        states=states,
         contexts=IncidentContexts(
             app.incident_context, records, app.clock, max_tokens=settings.max_tokens_per_incident, keep=keep
         ),
         records=records,
         breaker=Breaker(app.incident_state, app.clock, limit=settings.max_incidents_per_hour),
-        telemetry=Telemetry(emit, app.clock),
+        telemetry=telemetry,
         clock=app.clock,
         diagnostician=investigation.diagnostician,
         max_tokens=settings.max_tokens_per_incident,
         degraded=investigation.degraded,
-        source=NodeLines(app.objects),
+        source=source,
         notifier=app.notifier,
+        gate=_gate(app),
+        readiness=readiness,
+        held=_held(app, states, readiness, telemetry),
+        home=Home() if toolbox is not None else Home(region=settings.region, account=account or _account(settings)),
     )
 
 
+def _gate(app: App) -> NodeGate:
+    return NodeGate(directory=app.directory, region=app.settings.region, clusters=app.settings.clusters)
+
+
+def _held(app: App, states: IncidentStates, readiness: EvidenceCheck, telemetry: Telemetry) -> HeldNodes | None:
+    if app.hooks is None:
+        return None
+    return HeldNodes(
+        table=app.incident_state,
+        clock=app.clock,
+        hooks=app.hooks,
+        states=states,
+        evidence=readiness,
+        telemetry=telemetry,
+    )
+
+
+class _LazyReadiness:
+    """Loads what it takes to look at bundles when a node's incident really runs."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def of(self, incident: Incident, *, now: datetime, since: datetime | None) -> EvidenceReady | EvidenceAwaited:
+        return self._readiness.of(incident, now=now, since=since)
+
+    def is_saved(self, incident: Incident) -> bool:
+        return self._readiness.is_saved(incident)
+
+    @cached_property
+    def _readiness(self) -> Readiness:
+        fresh = timedelta(minutes=self._app.settings.bundle_fresh_minutes)
+        return Readiness(evidence=node_evidence(self._app), fresh_for=fresh)
+
+
+def node_evidence(app: App) -> NodeEvidence:
+    """Where the evidence of nodes comes from: what is stored, and a collection where that is allowed."""
+    from affidavit.entrypoints.collecting import build_desk
+    from affidavit.node_evidence.gathered import CollectedNodeEvidence, StoredNodeEvidence
+
+    if app.collector is None:
+        return StoredNodeEvidence(objects=app.objects, state=app.state, why_not="there is no AWS to collect from")
+    if not app.settings.enable_collection:
+        return StoredNodeEvidence(objects=app.objects, state=app.state)
+    return CollectedNodeEvidence(objects=app.objects, state=app.state, desk=build_desk(app))
+
+
+def _account(settings: Settings) -> Callable[[], str]:
+    """The account whose credentials are in force; empty when nobody can say."""
+
+    @cache
+    def asked() -> str:
+        from affidavit.adapters.aws.clients import AwsClients
+        from affidavit.adapters.aws.identity import account_id
+
+        return account_id(AwsClients(settings.region))
+
+    return asked
+
+
 class _Investigation:
-    def __init__(self, app: App, toolbox: "Callable[[], Toolbox] | None") -> None:
-        self._app, self._given = app, toolbox
+    def __init__(self, app: App, toolbox: "Callable[[], Toolbox] | None", source: "ByteSource") -> None:
+        self._app, self._given, self._source = app, toolbox, source
 
     def diagnostician(self) -> Diagnostician:
-        from affidavit.agent.errors import classify_error
-        from affidavit.agent.providers import chat_model
+        from affidavit.agent.chat.providers import chat_model
+        from affidavit.agent.error_categories import classify_error
         from affidavit.agent.run import ChatDiagnostician
-        from affidavit.agent.unable import UnableDiagnostician
+        from affidavit.agent.stand_in_diagnostician import UnableDiagnostician
 
         try:
             chat = chat_model(self._app.settings)
         except (InputRefused, UpstreamFailed) as error:
             return UnableDiagnostician(error=classify_error(error))
-        return ChatDiagnostician(chat=chat, toolbox=self._toolbox, source=NodeLines(self._app.objects))
+        return ChatDiagnostician(chat=chat, toolbox=self._toolbox, source=self._source)
 
     def degraded(self, incident: Incident) -> "Degraded":
-        from affidavit.agent.rules import best_so_far
-        from affidavit.incidents.degraded import Degraded
+        from affidavit.agent.prompt import described
+        from affidavit.agent.subjects.table import investigable
+        from affidavit.incidents.attempt.without_chat_model import Degraded, PartQuestion
 
-        return Degraded(tools=_Asked(lambda: self._toolbox, incident), conclude=lambda _, entries: best_so_far(entries))
+        of, name = investigable(incident.subject.kind), incident.subject.id
+        return Degraded(
+            tools=_Asked(lambda: self._toolbox, incident),
+            conclude=lambda entries: (
+                None if of.mismatch(incident, entries) else of.conclude(entries, alert=described(incident))
+            ),
+            questions={
+                part: PartQuestion(tool=tool, arguments=of.arguments(tool, name)) for part, tool in of.parts.items()
+            },
+            pinned=lambda question, entries: PartQuestion(
+                tool=question.tool,
+                arguments=of.scoped(question.tool, question.arguments, of.scope(incident, entries)),
+            ),
+            shrinks=of.shrinks,
+            signature=of.signature,
+        )
 
     @cached_property
     def _toolbox(self) -> "Toolbox":
@@ -77,7 +182,7 @@ class _Investigation:
 
 
 def _served(settings: Settings) -> "Toolbox":
-    from affidavit.agent.mcp_tools import mcp_toolbox
+    from affidavit.agent.toolbox.mcp_tools import mcp_toolbox
 
     if settings.mcp_api_key:
         return mcp_toolbox(settings.mcp_server_url, _FixedKey(settings.mcp_api_key))
@@ -88,11 +193,33 @@ def _served(settings: Settings) -> "Toolbox":
 
 
 def _direct(app: App) -> "Toolbox":
+    """Asks in this process: AWS about functions, the library about nodes."""
+
+    def open_for(incident: Incident) -> "AbstractAsyncContextManager[ToolProvider]":
+        match incident.subject.kind:
+            case SubjectKind.FUNCTION:
+                return _function_tools(app)(incident)
+            case SubjectKind.NODE:
+                return _node_tools(app)(incident)
+            case _:
+                assert_never(incident.subject.kind)
+
+    return open_for
+
+
+def _function_tools(app: App) -> "Toolbox":
     from affidavit.adapters.aws.clients import AwsClients
-    from affidavit.adapters.aws.workloads import AwsWorkloadInspector
-    from affidavit.agent.toolbox import direct_toolbox
+    from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
+    from affidavit.agent.subjects.function import direct_toolbox
 
     return direct_toolbox(AwsWorkloadInspector(AwsClients(app.settings.region)), app.clock)
+
+
+def _node_tools(app: App) -> "Toolbox":
+    from affidavit.agent.toolbox.toolbox import DirectToolProvider
+    from affidavit.entrypoints.node_answers import NodeAnswers
+
+    return lambda _: DirectToolProvider(NodeAnswers(app))
 
 
 @dataclass(frozen=True)
@@ -115,10 +242,12 @@ class _Asked:
     def call(self, tool: str, arguments: Mapping[str, JsonValue], *, within: timedelta) -> JsonValue:
         import asyncio
 
-        from affidavit.agent.calls import Refused, checked
+        from affidavit.agent.subjects.table import investigable
+        from affidavit.agent.toolbox.calls import Refused, checked
 
+        of = investigable(self._incident.subject.kind)
         try:
-            return checked(tool, asyncio.run(asyncio.wait_for(self._ask(tool, arguments), within.total_seconds())))
+            return checked(tool, asyncio.run(asyncio.wait_for(self._ask(tool, arguments), within.total_seconds())), of)
         except TimeoutError as error:
             raise UpstreamFailed(f"{tool} did not answer within {within.total_seconds():.0f} s") from error
         except Refused as refusal:
@@ -143,7 +272,7 @@ class NodeLines:
         return self._of(evidence).newlines_before(evidence, offset)
 
     def _of(self, evidence: "Evidence") -> "StoredLines":
-        from affidavit.nodes.stored_lines import LineIndexes, StoredLines
+        from affidavit.nodes.library.stored_lines import LineIndexes, StoredLines
 
         folder = evidence.full_key.partition("/")[0]
         if not folder.startswith("eks_"):

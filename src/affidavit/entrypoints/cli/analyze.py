@@ -1,5 +1,6 @@
-"""`affidavit analyze`."""
+"""Runs `affidavit analyze`: analyzes a bundle or logs, writes results, prints the report."""
 
+import json
 import os
 import re
 import shutil
@@ -9,25 +10,30 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from affidavit.bundle.manifest import manifest_from_json, manifest_to_json
-from affidavit.bundle.opening import save_stream
-from affidavit.bundle.workspace import prepare_output, publish, publish_folder, workspace
+from affidavit.bundle.sources.opening import save_stream
+from affidavit.bundle.workspace import exclusive, prepare_output, publish, publish_folder, workspace
 from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.keys import signer_of
 from affidavit.entrypoints.cli.output import write_json
 from affidavit.entrypoints.cli.progress import progress_line
 from affidavit.entrypoints.report.content import left_out_lines
 from affidavit.entrypoints.report.html import render_html
 from affidavit.entrypoints.report.losses import loss_line, losses
 from affidavit.entrypoints.report.markdown import render_markdown
+from affidavit.entrypoints.report.quoted_lines import QuotedLines, quoted_lines
 from affidavit.entrypoints.report.screen import harmless, make_console
 from affidavit.entrypoints.report.terminal import print_report
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
-from affidavit.index.record import FindingsIndex, index_to_json
-from affidavit.index.view import View, Window, view
+from affidavit.index.record import FindingsIndex, index_document, index_to_json
+from affidavit.index.redacted import redacted_index
+from affidavit.index.view import TimeWindow, View, view
 from affidavit.investigation import EXTRACTED, Analysis, analyze
 from affidavit.knowledge import Knowledge, load_knowledge
-from affidavit.nodes.correlate import correlate
+from affidavit.nodes.correlation.correlate import correlate
+from affidavit.ports.signer import Signer
 
+STANDARD_INPUT = "standard-input.log"
 MANIFEST = "manifest.json"
 INDEX = "findings_index.json"
 REPORT = "report.html"
@@ -37,7 +43,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 @dataclass(frozen=True, kw_only=True)
 class AnalyzeOptions:
-    bundle: str
+    bundles: tuple[str, ...]
     out: Path | None
     is_extracting: bool
     form: str
@@ -46,6 +52,9 @@ class AnalyzeOptions:
     until: str | None
     rules: Path | None
     fail_on: Severity | None
+    sign: str | None
+    is_raw: bool
+    has_full_lines: bool
     workers: int | None
     no_color: bool
     is_quiet: bool
@@ -53,47 +62,62 @@ class AnalyzeOptions:
 
 def run_analyze(options: AnalyzeOptions) -> Exit:
     _refuse_contradictions(options)
+    signer = signer_of(options.sign) if options.sign is not None else None
     knowledge = load_knowledge(options.rules)
     if options.out is not None:
         prepare_output(options.out)
     with workspace(beside=options.out if options.is_extracting else None) as folder:
-        path = _bundle_path(options.bundle, folder)
-        with progress_line(path, is_quiet=options.is_quiet) as progress:
+        paths = _bundle_paths(options.bundles, folder)
+        with progress_line(paths[0], is_quiet=options.is_quiet) as progress:
             analysis = analyze(
-                path,
+                paths,
                 knowledge=knowledge,
                 workspace=folder,
                 progress=progress,
                 workers=options.workers or os.cpu_count() or 1,
-                name="standard input" if options.bundle == "-" else None,
+                name=STANDARD_INPUT if options.bundles == ("-",) else None,
             )
+        if not options.is_raw:
+            analysis = replace(analysis, index=redacted_index(analysis.index))
         shown = view(analysis.index, least=options.least, window=_window(options, analysis.index))
+        # While the files are there: long lines are read again, and the page quotes the lines around each finding.
+        quoted = quoted_lines(
+            shown.index.findings, analysis.bundle, knowledge, is_full=options.has_full_lines, is_raw=options.is_raw
+        )
         if options.out is not None:
-            # While the files are there: the page quotes the lines around each finding.
-            page = render_html(shown, analysis, knowledge, correlate(shown.index))
-            write_results(analysis, options.out, page, folder if options.is_extracting else None)
-    _present(shown, analysis, knowledge, options)
+            page = render_html(shown, analysis, knowledge, correlate(shown.index), quoted, is_raw=options.is_raw)
+            write_results(analysis, options.out, page, folder if options.is_extracting else None, signer)
+    _present(shown, analysis, knowledge, quoted, options)
     return _verdict(shown, analysis, options.fail_on)
 
 
 def _refuse_contradictions(options: AnalyzeOptions) -> None:
     if options.is_extracting and options.out is None:
         raise InputRefused("--extract needs a place to keep the files", hint="add --out DIR")
+    if options.sign is not None and options.out is None:
+        raise InputRefused("--sign needs a place to keep the statement", hint="add --out DIR")
     for given in (options.since, options.until):
         if given is not None:
             _moment(given, before=datetime.now(UTC))
 
 
-def _bundle_path(bundle: str, folder: Path) -> Path:
-    if bundle != "-":
-        return Path(bundle)
+def _bundle_paths(bundles: tuple[str, ...], folder: Path) -> list[Path]:
+    if "-" not in bundles:
+        return [Path(bundle) for bundle in bundles]
+    if len(bundles) > 1:
+        raise InputRefused("standard input cannot be analyzed together with files", hint="give one or the other")
     if sys.stdin.isatty():
         raise InputRefused("standard input is a terminal", hint="pipe a bundle in, or give its path")
-    return save_stream(sys.stdin.buffer, folder / "standard-input")
+    return [save_stream(sys.stdin.buffer, folder / "standard-input")]
 
 
-def write_results(analysis: Analysis, out: Path, page: str, kept: Path | None) -> None:
-    """The index last: where it is, everything it speaks of is too. `kept` holds files to keep as well."""
+def write_results(analysis: Analysis, out: Path, page: str, kept: Path | None, signer: Signer | None = None) -> None:
+    """Writes the index last: where it is, everything it refers to is too. `kept` holds further files to keep."""
+    with exclusive(out):
+        _write_alone(analysis, out, page, kept, signer)
+
+
+def _write_alone(analysis: Analysis, out: Path, page: str, kept: Path | None, signer: Signer | None) -> None:
     _refuse_other_bundle(analysis, out)
     if kept is not None:
         publish_folder(kept / EXTRACTED, out / EXTRACTED)
@@ -102,12 +126,23 @@ def write_results(analysis: Analysis, out: Path, page: str, kept: Path | None) -
         REPORT: page.encode(),
         INDEX: index_to_json(analysis.index),
     }
+    # Signed before anything is written: a key in KMS may refuse.
+    signed = {} if signer is None else _signed(analysis, results, signer)
     try:
-        publish(out, results)
+        publish(out, {**signed, **results})
     except BaseException:
         if kept is not None:
             shutil.rmtree(out / EXTRACTED)
         raise
+
+
+def _signed(analysis: Analysis, results: dict[str, bytes], signer: Signer) -> dict[str, bytes]:
+    # Here, not above: most runs sign nothing, and the library takes a while to load.
+    from affidavit.signing.envelope import sealed
+    from affidavit.signing.statement import STATEMENT_NAME, index_statement
+
+    statement = index_statement(analysis.index, analysis.manifest, results)
+    return {STATEMENT_NAME: sealed(statement, signer)}
 
 
 def _refuse_other_bundle(analysis: Analysis, out: Path) -> None:
@@ -125,13 +160,13 @@ def _refuse_other_bundle(analysis: Analysis, out: Path) -> None:
         )
 
 
-def _window(options: AnalyzeOptions, index: FindingsIndex) -> Window:
+def _window(options: AnalyzeOptions, index: FindingsIndex) -> TimeWindow:
     before = index.clock.collected_at or datetime.now(UTC)
     since = _moment(options.since, before=before) if options.since is not None else None
     until = _moment(options.until, before=before) if options.until is not None else None
     if since is not None and until is not None and since > until:
         raise InputRefused(f"--since {options.since} is after --until {options.until}", hint="swap them")
-    return Window(since=since, until=until)
+    return TimeWindow(since=since, until=until)
 
 
 def _moment(given: str, *, before: datetime) -> datetime:
@@ -156,35 +191,44 @@ def _before(span: re.Match[str], moment: datetime) -> datetime:
         ) from None
 
 
-def _present(shown: View, analysis: Analysis, knowledge: Knowledge, options: AnalyzeOptions) -> None:
+def _present(
+    shown: View, analysis: Analysis, knowledge: Knowledge, quoted: QuotedLines, options: AnalyzeOptions
+) -> None:
+    if options.is_raw:
+        print("affidavit: --raw: secrets in log lines are shown and written as they are", file=sys.stderr)
     if options.is_quiet or options.form == "json":
         _warn(analysis)
     if options.form == "json":
-        write_json(index_to_json(_told(shown)))
+        write_json(_as_json(shown, options))
     elif options.form == "markdown":
-        sys.stdout.write(render_markdown(shown, analysis.manifest, knowledge))
+        sys.stdout.write(render_markdown(shown, analysis.manifest, knowledge, quoted))
     else:
         console = make_console(no_color=options.no_color)
-        print_report(console, shown, analysis.manifest, knowledge, is_quiet=options.is_quiet)
+        print_report(console, shown, analysis.manifest, knowledge, quoted, is_quiet=options.is_quiet)
         if options.out is not None and not options.is_quiet:
             console.print(f"Written to {options.out}: {MANIFEST}, {INDEX}, {REPORT}")
 
 
 def _warn(analysis: Analysis) -> None:
-    """Where no report leads with it: silence would say that all of the bundle was looked at."""
+    """Warns on standard error when no report says it: silence would mean that the whole bundle was read."""
     if loss := loss_line(analysis.manifest, analysis.index.coverage):
         print(f"affidavit: {harmless(loss)}", file=sys.stderr)
 
 
-def _told(shown: View) -> FindingsIndex:
-    """The record has no place for what a filter left out, so that is one of its gaps."""
-    left_out = (f"not shown: {line}" for line in left_out_lines(shown))
-    return replace(shown.index, gaps=(*shown.index.gaps, *left_out))
+def _as_json(shown: View, options: AnalyzeOptions) -> bytes:
+    """The index as JSON. A filter leaves out findings but changes no count, and is named under `filter`."""
+    if options.least is Severity.INFO and options.since is None and options.until is None:
+        return index_to_json(shown.index)
+    asked = {"severity": options.least.value, "since": options.since, "until": options.until}
+    listed = {"findings_shown": len(shown.index.findings), "not_shown": left_out_lines(shown)}
+    return json.dumps({**index_document(shown.index), "filter": {**asked, **listed}}).encode() + b"\n"
 
 
 def _verdict(shown: View, analysis: Analysis, fail_on: Severity | None) -> Exit:
-    """What --severity hides counts too: it chooses what is printed, not what is wrong with the node. A bundle that was
-    read in part passes for nothing."""
+    """The exit code. Findings that --severity hides count too, because it only chooses what is printed.
+
+    A bundle that was read only in part never passes.
+    """
     if fail_on is None:
         return Exit.DONE
     if any(finding.severity.is_at_least(fail_on) for finding in shown.in_window):

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from affidavit.chaos.choices import Fault, NetworkMethod, RevokeTarget
+from affidavit.chaos.choices import InjectedFault, NetworkMethod, RevokeTarget
 
 if TYPE_CHECKING:
-    from affidavit.chaos.changes import Change
-    from affidavit.ports import Clock, FaultTarget, Table
+    from affidavit.changes.reversible import Change
+    from affidavit.ports.clock import Clock
+    from affidavit.ports.fault_target import FaultTarget
+    from affidavit.ports.table import Table
 
 EPILOG = """Exit codes: 0 done · 2 refused: account not in CHAOS_ACCOUNTS, tag missing, or not restored yet ·
 3 AWS could not be asked · 4 an error of Affidavit's own · 130 interrupted"""
@@ -44,10 +46,13 @@ def iam_revoke(
     function: Function = DEMO,
     dry_run: DryRun = False,
 ) -> None:
-    """Take the role's permissions for S3, CloudWatch or both."""
+    """Take the role's permissions for S3, CloudWatch or both.
+
+    Example: affidavit chaos iam revoke --target s3 --dry-run
+    """
     from affidavit.chaos.plans import plan_revoke
 
-    _inject(Fault.IAM, function, lambda bench: plan_revoke(bench.target, function, target), dry_run)
+    _inject(InjectedFault.IAM, function, lambda bench: plan_revoke(bench.target, function, target), dry_run)
 
 
 @app.command(epilog=EPILOG)
@@ -58,10 +63,13 @@ def throttle(
     function: Function = DEMO,
     dry_run: DryRun = False,
 ) -> None:
-    """Cut the function's reserved concurrency down to 0 or 1."""
+    """Cut the function's reserved concurrency down to 0 or 1.
+
+    Example: affidavit chaos throttle --to 0 --dry-run
+    """
     from affidavit.chaos.plans import plan_throttle
 
-    _inject(Fault.THROTTLE, function, lambda bench: plan_throttle(bench.target, function, to), dry_run)
+    _inject(InjectedFault.THROTTLE, function, lambda bench: plan_throttle(bench.target, function, to), dry_run)
 
 
 @app.command(epilog=EPILOG)
@@ -72,18 +80,24 @@ def network(
     function: Function = DEMO,
     dry_run: DryRun = False,
 ) -> None:
-    """Block the function's way out of its VPC."""
+    """Block the function's way out of its VPC.
+
+    Example: affidavit chaos network --method egress --dry-run
+    """
     from affidavit.chaos.plans import plan_network
 
-    _inject(Fault.NETWORK, function, lambda bench: plan_network(bench.target, function, method), dry_run)
+    _inject(InjectedFault.NETWORK, function, lambda bench: plan_network(bench.target, function, method), dry_run)
 
 
 @app.command(epilog=EPILOG)
 def restore(
-    fault: Annotated[Fault | None, typer.Argument(help="Which fault; all that are saved without it.")] = None,
+    fault: Annotated[InjectedFault | None, typer.Argument(help="Which fault; all that are saved without it.")] = None,
     function: Function = DEMO,
 ) -> None:
-    """Put back what was there, also after a crash in between."""
+    """Put back what was there, also after a crash in between.
+
+    Example: affidavit chaos restore
+    """
     from affidavit.chaos.experiments import restore, saved_experiments
 
     bench = _bench()
@@ -98,7 +112,10 @@ def restore(
 
 @app.command(epilog=EPILOG)
 def status(function: Function = DEMO) -> None:
-    """What is broken on purpose and not restored yet."""
+    """What is broken on purpose and not restored yet.
+
+    Example: affidavit chaos status
+    """
     from affidavit.chaos.experiments import saved_experiments
 
     bench = _bench()
@@ -112,7 +129,7 @@ def status(function: Function = DEMO) -> None:
         typer.echo(f"no experiment on {function} is open")
 
 
-def _inject(fault: Fault, function: str, plan: "Callable[[_Bench], Sequence[Change]]", dry_run: bool) -> None:
+def _inject(fault: InjectedFault, function: str, plan: "Callable[[_Bench], Sequence[Change]]", dry_run: bool) -> None:
     from affidavit.chaos.experiments import inject
     from affidavit.chaos.guard import check_allowed
 
@@ -137,8 +154,8 @@ def _inject(fault: Fault, function: str, plan: "Callable[[_Bench], Sequence[Chan
 
 
 def _bench() -> _Bench:
-    from affidavit.adapters.aws.chaos import AwsFaultTarget
     from affidavit.adapters.aws.clients import AwsClients
+    from affidavit.adapters.aws.workload.fault_target import AwsFaultTarget
     from affidavit.bootstrap import build_app
     from affidavit.settings import Settings
 

@@ -10,8 +10,8 @@ from affidavit.entrypoints.cli.exits import Exit
 from affidavit.errors import InputRefused
 
 if TYPE_CHECKING:
-    from affidavit.adapters.aws.deployment import Deployment
-    from affidavit.adapters.aws.stacks import ChangeSet
+    from affidavit.adapters.aws.deploy.deployment import Deployment
+    from affidavit.adapters.aws.deploy.stacks import ChangeSet
 
 EPILOG = """Exit codes: 0 done · 1 doctor found something that must be corrected · 2 refused: no templates, no packages,
 a parameter that is missing or unknown · 3 AWS could not be asked, or a stack failed · 4 an error of Affidavit's own"""
@@ -44,7 +44,10 @@ def plan(
     extras: Extras = None,
     parameters: Parameters = None,
 ) -> None:
-    """Say what apply would change. Nothing is left behind."""
+    """Say what apply would change. Nothing is left behind.
+
+    Example: affidavit deploy plan
+    """
     for change_set in _deployment(templates, packages, extras, parameters).plan():
         for line in _described(change_set):
             typer.echo(line)
@@ -57,7 +60,10 @@ def apply(
     extras: Extras = None,
     parameters: Parameters = None,
 ) -> None:
-    """Upload the packages, make the server's key if there is none, and bring every stack to its template."""
+    """Upload the packages, make the server's key if there is none, and bring every stack to its template.
+
+    Example: affidavit deploy apply
+    """
     outputs = _deployment(templates, packages, extras, parameters).apply(key_parameter=_key_parameter())
     for name in ("ServerUrl", "CollectorUrl", "GatewayUrl"):
         if name in outputs:
@@ -72,7 +78,10 @@ def destroy(
         list[str] | None, typer.Option("--only", metavar="STACK", help="Only this: demo or agentcore.")
     ] = None,
 ) -> None:
-    """Delete the stacks, the last first. Buckets, tables and keys stay unless the templates say otherwise."""
+    """Delete the stacks, the last first. Buckets, tables and keys stay unless the templates say otherwise.
+
+    Example: affidavit deploy destroy --yes
+    """
     if not yes:
         typer.confirm("delete the stacks of Affidavit in this account?", abort=True)
     deleted = _deployment(TEMPLATES, PACKAGES, extras, None).destroy(extras=_known(extras))
@@ -81,9 +90,12 @@ def destroy(
 
 @app.command(epilog=EPILOG)
 def doctor() -> None:
-    """Check credentials, quotas, the chat model, stacks, the key, who is told, and what lies among the dead letters."""
+    """Check credentials, quotas, the chat model, stacks, the key, who is told, and what lies among the dead letters.
+
+    Example: affidavit deploy doctor
+    """
     from affidavit.adapters.aws.clients import AwsClients
-    from affidavit.adapters.aws.doctor import Doctor, Verdict
+    from affidavit.adapters.aws.deploy.doctor import CheckResult, Doctor
     from affidavit.settings import Settings
 
     settings = Settings.from_environment()
@@ -98,8 +110,8 @@ def doctor() -> None:
         typer.echo(f"{checkup.verdict:8}{checkup.subject}: {checkup.said}")
         if checkup.todo:
             typer.echo(f"        {checkup.todo}")
-        # What could not be asked is no clean bill of health.
-        if checkup.verdict in (Verdict.FAIL, Verdict.UNKNOWN):
+        # A check that could not be made counts as a failure.
+        if checkup.verdict in (CheckResult.FAIL, CheckResult.UNKNOWN):
             worst = Exit.FOUND
     raise typer.Exit(worst)
 
@@ -108,7 +120,7 @@ def _deployment(
     templates: Path, packages: Path, extras: Sequence[str] | None, parameters: Sequence[str] | None
 ) -> "Deployment":
     from affidavit.adapters.aws.clients import AwsClients
-    from affidavit.adapters.aws.deployment import Deployment, Wanted
+    from affidavit.adapters.aws.deploy.deployment import Deployment, Wanted
     from affidavit.settings import Settings
 
     wanted = Wanted(
@@ -121,7 +133,7 @@ def _deployment(
 
 
 def _known(extras: Sequence[str] | None) -> list[str]:
-    from affidavit.adapters.aws.deployment import OPTIONAL
+    from affidavit.adapters.aws.deploy.deployment import OPTIONAL
 
     if unknown := sorted(set(extras or ()) - set(OPTIONAL)):
         raise InputRefused(f"there is no stack {', '.join(unknown)} to choose", hint=f"there are {', '.join(OPTIONAL)}")

@@ -1,4 +1,4 @@
-"""How the command ends. The one table from our errors to exit codes."""
+"""Ends the command: the one table from our errors to exit codes."""
 
 import os
 from enum import IntEnum
@@ -16,7 +16,7 @@ class Exit(IntEnum):
     BROKEN = 4
     INTERRUPTED = 130
     UNREAD = 141
-    """What a shell says of a program whose reader went away."""
+    """The exit code that a shell gives a program whose reader went away."""
 
 
 EXIT_CODES = """Exit codes: 0 done · 1 --fail-on was reached, or evidence does not verify · 2 the input was refused ·
@@ -27,7 +27,29 @@ EVAL_EXIT_CODES = """Exit codes: 0 every gate holds · 1 a gate failed · 2 the 
 3 a result could not be written · 4 an error of Affidavit's own · 130 interrupted · 141 nobody read the output"""
 
 
+# Which extra brings a package that a command may find missing.
+_EXTRAS = {
+    "boto3": "aws",
+    "botocore": "aws",
+    "duckdb": "fleet",
+    "langchain_aws": "agent",
+    "langchain_core": "agent",
+    "langgraph": "agent",
+    "ministack": "sandbox",
+    "pyarrow": "fleet",
+}
+
+
+def missing_extra(error: BaseException) -> str | None:
+    """The extra that would bring the package whose import failed."""
+    if not isinstance(error, ModuleNotFoundError) or error.name is None:
+        return None
+    return _EXTRAS.get(error.name.partition(".")[0])
+
+
 def exit_code_of(error: Exception) -> Exit:
+    if missing_extra(error) is not None:
+        return Exit.REFUSED
     match error:
         case InputRefused() | NotFound() | Conflict():
             return Exit.REFUSED
@@ -38,7 +60,9 @@ def exit_code_of(error: Exception) -> Exit:
 
 
 def sentence_of(error: Exception) -> tuple[str, str]:
-    """What to say, and what to do next, about an error that is not of our tree."""
+    """The message and hint for an error that is not one of ours."""
+    if (extra := missing_extra(error)) is not None:
+        return f"this command needs the extra `{extra}`", f"pip install 'affidavit[{extra}]'"
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}", "check the path, who may write there, and the room on its disk"

@@ -1,10 +1,13 @@
 """`affidavit fleet`: questions over many nodes at once. Heavy modules are imported on use."""
 
+import csv
 import json
+import sys
 from collections.abc import Sequence
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, assert_never
 
 import typer
 
@@ -14,6 +17,13 @@ from affidavit.errors import InputRefused
 if TYPE_CHECKING:
     from affidavit.fleet.inquiry import Inquiry
     from affidavit.fleet.local import FleetAnswer
+
+
+class AnswerFormat(StrEnum):
+    JSON = "json"
+    TABLE = "table"
+    CSV = "csv"
+
 
 app = typer.Typer(
     name="fleet",
@@ -32,18 +42,17 @@ def add(
     """Index the bundles of a folder and put them among the fleet's tables (in AFFIDAVIT_DATA).
 
     Bundles that cannot be used are named and stop no other; the exit code is then 3.
+
+    Example: affidavit fleet add bundles --cluster production
     """
-    from affidavit.bootstrap import build_app
+    from affidavit.bootstrap import build_app, build_library
     from affidavit.entrypoints.report.screen import harmless
     from affidavit.fleet.publish import publish
     from affidavit.investigation import analyze
-    from affidavit.knowledge import load_knowledge
-    from affidavit.nodes.ingest_directory import ingest_directory
-    from affidavit.nodes.library import Library
+    from affidavit.nodes.ingest.directory import ingest_directory
     from affidavit.settings import Settings
 
-    built = build_app(Settings.from_environment())
-    library = Library(objects=built.objects, state=built.state, clock=built.clock, knowledge=load_knowledge())
+    library = build_library(build_app(Settings.from_environment()))
     done = ingest_directory(directory, library, analyze=analyze, cluster=cluster)
     new = sum(publish(library, each.marker) for each in done.ingested)
     typer.echo(f"{len(done.ingested)} bundle(s), {new} new among the fleet's tables")
@@ -67,18 +76,26 @@ def ask(
         str, typer.Option(help="Ask Athena in this workgroup, not this machine (ATHENA_WORKGROUP).")
     ] = "",
     database: Annotated[str, typer.Option(help="Athena's database (ATHENA_DATABASE).")] = "",
+    form: Annotated[
+        AnswerFormat, typer.Option("--format", help="json: one object a row; table: for a person; csv: for a sheet.")
+    ] = AnswerFormat.JSON,
 ) -> None:
-    """Ask a question; one JSON object a row. How many indexes it rests on goes to standard error."""
+    """Ask a question; one row of the answer a line. How many indexes it rests on goes to standard error.
+
+    Example: affidavit fleet ask common-faults --format table
+    """
     answer = _asked(_inquiry(question, sql, cluster or [], since), workgroup, database)
-    for row in answer.rows:
-        typer.echo(json.dumps(dict(zip(answer.columns, row, strict=True)), default=str))
+    _print(answer, form)
     counted = f"{answer.indexes} index(es) asked" if answer.indexes is not None else "nobody counted the indexes"
     typer.echo(f"{counted}; a node without one is in no answer", err=True)
 
 
 @app.command(epilog=EXIT_CODES)
 def questions() -> None:
-    """List the questions that have a name."""
+    """List the questions that have a name.
+
+    Example: affidavit fleet questions
+    """
     from affidavit.fleet.questions import QUESTIONS
 
     for each in QUESTIONS:
@@ -89,14 +106,17 @@ def questions() -> None:
 def tables(
     bucket: Annotated[str, typer.Argument(metavar="BUCKET", help="The logs bucket of the deployment.")],
 ) -> None:
-    """Print the statements that make the tables in Athena."""
+    """Print the statements that make the tables in Athena.
+
+    Example: affidavit fleet tables my-logs-bucket
+    """
     from affidavit.fleet.athena import table_statements
 
     typer.echo(";\n\n".join(table_statements(bucket)) + ";")
 
 
 def _inquiry(name: str | None, sql: str | None, clusters: Sequence[str], since: datetime | None) -> "Inquiry":
-    from affidavit.fleet.inquiry import Inquiry, Scope
+    from affidavit.fleet.inquiry import FleetScope, Inquiry
     from affidavit.fleet.questions import QUESTIONS, question
 
     if (name is None) == (sql is None):
@@ -110,7 +130,7 @@ def _inquiry(name: str | None, sql: str | None, clusters: Sequence[str], since: 
         raise InputRefused(
             f"there is no question {name!a}", hint=f"there are {', '.join(each.name for each in QUESTIONS)}"
         )
-    return found.asked(Scope(clusters=tuple(clusters), since=since.date() if since is not None else None))
+    return found.asked(FleetScope(clusters=tuple(clusters), since=since.date() if since is not None else None))
 
 
 def _asked(inquiry: "Inquiry", workgroup: str, database: str) -> "FleetAnswer":
@@ -127,3 +147,29 @@ def _asked(inquiry: "Inquiry", workgroup: str, database: str) -> "FleetAnswer":
     from affidavit.fleet.local import ask_folder
 
     return ask_folder(settings.data_dir / OBJECTS, inquiry)
+
+
+def _print(answer: "FleetAnswer", form: AnswerFormat) -> None:
+    match form:
+        case AnswerFormat.JSON:
+            for row in answer.rows:
+                typer.echo(json.dumps(dict(zip(answer.columns, row, strict=True)), default=str))
+        case AnswerFormat.CSV:
+            writer = csv.writer(sys.stdout, lineterminator="\n")
+            writer.writerow(answer.columns)
+            writer.writerows(answer.rows)
+        case AnswerFormat.TABLE:
+            _print_table(answer)
+        case _:
+            assert_never(form)
+
+
+def _print_table(answer: "FleetAnswer") -> None:
+    from rich.table import Table
+
+    from affidavit.entrypoints.report.screen import make_console, text
+
+    table = Table(*answer.columns, box=None, pad_edge=False)
+    for row in answer.rows:
+        table.add_row(*(text("" if value is None else str(value)) for value in row))
+    make_console(no_color=False).print(table)

@@ -14,11 +14,18 @@ import typer
 from affidavit.entrypoints.cli import chaos as chaos_command
 from affidavit.entrypoints.cli import deploy as deploy_command
 from affidavit.entrypoints.cli import fleet as fleet_command
-from affidavit.entrypoints.cli import incident as incident_command
-from affidavit.entrypoints.cli import rules as rules_command
-from affidavit.entrypoints.cli import sandbox as sandbox_command
+from affidavit.entrypoints.cli import keys as keys_command
+from affidavit.entrypoints.cli.arguments.demo import demo
+from affidavit.entrypoints.cli.arguments.diff import diff
+from affidavit.entrypoints.cli.arguments.evaluate import evaluate
+from affidavit.entrypoints.cli.arguments.mcp import mcp
+from affidavit.entrypoints.cli.arguments.sample import sample
+from affidavit.entrypoints.cli.arguments.shared import NoColor, OwnRules, Quiet
 from affidavit.entrypoints.cli.exits import EVAL_EXIT_CODES, EXIT_CODES, Exit, exit_code_of, is_debugging, sentence_of
+from affidavit.entrypoints.cli.incident import command as incident_command
 from affidavit.entrypoints.cli.output import print_anything
+from affidavit.entrypoints.cli.rules import command as rules_command
+from affidavit.entrypoints.cli.sandbox import command as sandbox_command
 from affidavit.errors import AffidavitError
 from affidavit.evidence.severity import Severity
 
@@ -38,15 +45,16 @@ app.add_typer(incident_command.app)
 app.add_typer(chaos_command.app)
 app.add_typer(deploy_command.app)
 app.add_typer(fleet_command.app)
+app.add_typer(keys_command.app)
 
 
-# Modules, rules and an index are hundreds of thousands of objects that live on: looking through them for garbage takes
-# a tenth of a command's start, and in a server longer than a call. What a call leaves behind is still found young.
+# Modules, rules and an index are hundreds of thousands of objects that stay alive. Searching them for garbage takes a
+# tenth of a command's start, and in a server longer than a call. Garbage of a call is still found while it is young.
 _SELDOM = 20_000, 20, 100
 
 
 class Interrupted(BaseException):
-    """Ctrl-C or a polite stop: unwinds everything, so that working folders go. Not KeyboardInterrupt, which the
+    """Ctrl-C or SIGTERM. It unwinds everything, so that working folders are deleted. Not KeyboardInterrupt, which the
     command library takes for itself."""
 
 
@@ -57,14 +65,13 @@ class ReportFormat(StrEnum):
 
 
 BundleArgument = Annotated[
-    str,
+    list[str],
     typer.Argument(
-        metavar="BUNDLE",
-        help="A node log bundle: .tar.gz, .tgz, .tar, .zip, an unpacked directory, or - for standard input.",
+        metavar="BUNDLE...",
+        help="A node log bundle (.tar.gz, .tgz, .tar, .zip or an unpacked directory), one or more logs such as "
+        "kubelet.log or dmesg, compressed or not, or - for standard input.",
     ),
 ]
-NoColor = Annotated[bool, typer.Option("--no-color", help="Plain text (also: the NO_COLOR variable).")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress; report only findings and failures.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -106,10 +113,7 @@ def analyze(
         str | None,
         typer.Option(metavar="TIME", help="Show findings seen at or before this; same forms as --since."),
     ] = None,
-    rules: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Rules of your own, added to the built-in ones; same id replaces."),
-    ] = None,
+    rules: OwnRules = None,
     fail_on: Annotated[
         Severity | None,
         typer.Option(
@@ -117,22 +121,37 @@ def analyze(
             "with 3 when none is, but part of the bundle could not be read."
         ),
     ] = None,
+    sign: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            help="With --out: sign the results with this Ed25519 key (a PEM file, or awskms:KEY) into statement.json.",
+        ),
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(min=1, max=64, help="How many cores to use (default: all); changes nothing but the time."),
     ] = None,
+    full_lines: Annotated[
+        bool, typer.Option("--full-lines", help="Quote whole lines (default: 300 characters around what was found).")
+    ] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Show and write secrets in log lines as they are (default: hidden).")
+    ] = False,
     no_color: NoColor = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find what broke in a node log bundle: findings by severity, each with the line that shows it.
+    """Find what broke in a node log bundle or in single logs: findings by severity, each with the line that shows it.
 
     Needs no AWS account. Reads archives of the EKS log collector (Amazon Linux 2 and 2023, Ubuntu, Windows), of a
-    NodeDiagnostic, and Bottlerocket's logdog.
+    NodeDiagnostic, and Bottlerocket's logdog; and logs on their own: journalctl -u kubelet | affidavit analyze -
+
+    Example: affidavit analyze eks_i-0f3a9c1d7e5b24680.tar.gz --out results
     """
     from affidavit.entrypoints.cli.analyze import AnalyzeOptions, run_analyze
 
     options = AnalyzeOptions(
-        bundle=bundle,
+        bundles=tuple(bundle),
         out=out,
         is_extracting=extract,
         form=report_format.value,
@@ -141,6 +160,9 @@ def analyze(
         until=until,
         rules=rules,
         fail_on=fail_on,
+        sign=sign,
+        is_raw=raw,
+        has_full_lines=full_lines,
         workers=workers,
         no_color=no_color,
         is_quiet=quiet,
@@ -158,221 +180,45 @@ def verify(
             help="With an index: the bundle it was made from. An incident needs none: its answers are stored with it.",
         ),
     ] = None,
-    no_color: NoColor = False,
-    quiet: Quiet = False,
-) -> None:
-    """Re-read every finding's evidence from the bundle, byte for byte, and say which hold; or an incident's diagnosis.
-
-    Uses neither rules nor a model: line number, byte range, sha256 and excerpt must all agree with the bytes, and every
-    value a diagnosis cites with what the tool answered.
-    """
-    if bundle is None:
-        from affidavit.entrypoints.cli.verify_incident import run_verify_incident
-
-        raise typer.Exit(run_verify_incident(subject, no_color=no_color, is_quiet=quiet))
-    from affidavit.entrypoints.cli.verify import run_verify
-
-    raise typer.Exit(run_verify(Path(subject), bundle, no_color=no_color, is_quiet=quiet))
-
-
-@app.command(epilog=EXIT_CODES)
-def sample(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the bundle.")] = Path(),
-    layout: Annotated[
-        str,
-        typer.Option(
-            help="Whose bundle: al2, al2023, ubuntu, node_diagnostic, bottlerocket, bottlerocket_nested or windows."
-        ),
-    ] = "al2023",
-    faults: Annotated[
-        str,
-        typer.Option(
-            help="What is broken, separated by commas: bootstrap, cert_expiry, cni_failure, disk_pressure, dns, "
-            "image_pull, kernel_hang, oom, probes, storage_io; or healthy."
-        ),
-    ] = "oom",
-    form: Annotated[
-        str | None,
-        typer.Option("--form", help="tar.gz, tar, zip or directory (default: as that collector writes it)."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed gives other noise.")] = 1,
-    truth: Annotated[
-        bool, typer.Option("--truth", help="Also write what is wrong in it, line by line, as a scenario for `eval`.")
-    ] = False,
-) -> None:
-    """Write a made-up bundle of a broken node, to try the other commands on.
-
-    The same options always give the same bytes.
-    """
-    from affidavit.entrypoints.cli.sample import run_sample
-
-    raise typer.Exit(run_sample(out=out, layout=layout, faults=faults, form=form, seed=seed, with_truth=truth))
-
-
-@app.command(epilog=EXIT_CODES)
-def mcp(
-    http: Annotated[bool, typer.Option("--http", help="Serve Streamable HTTP (and SSE) instead of stdio.")] = False,
-    host: Annotated[
-        str | None, typer.Option(help="With --http: address to listen on.", show_default="127.0.0.1")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="With --http: port to listen on.", show_default="8321")
-    ] = None,
-    bundles: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Answer from the bundles in this folder, without AWS."),
-    ] = None,
-    toolsets: Annotated[
-        str | None, typer.Option(help="Only these, separated by commas: nodes, collection, lambda.")
-    ] = None,
-    generate_key: Annotated[
-        bool, typer.Option("--generate-key", help="With --http: make a key and print it once to standard error.")
-    ] = False,
-    allow_host: Annotated[
-        str, typer.Option(help="With --http: Host headers to accept besides loopback (MCP_ALLOWED_HOSTS).")
-    ] = "",
-    allow_origin: Annotated[
-        str, typer.Option(help="With --http: Origin headers to accept besides loopback (MCP_ALLOWED_ORIGINS).")
-    ] = "",
-    public_url: Annotated[
-        str, typer.Option(help="With --http: the address clients use, for OAuth metadata (MCP_PUBLIC_URL).")
-    ] = "",
-    oauth_issuer: Annotated[str, typer.Option(help="Accept tokens that this issuer signed (MCP_OAUTH_ISSUER).")] = "",
-    oauth_audience: Annotated[str, typer.Option(help="The audience such a token must name (MCP_OAUTH_AUDIENCE).")] = "",
-    oauth_jwks: Annotated[
-        str, typer.Option(help="Where the issuer's keys are, if not where it says itself (MCP_OAUTH_JWKS).")
-    ] = "",
-    stateless: Annotated[
-        bool, typer.Option("--stateless", help="With --http: keep no sessions, answer in plain JSON.")
-    ] = False,
-) -> None:
-    """Serve the tools to agents and editors (Model Context Protocol).
-
-    Over stdio for a client that starts it; over HTTP with a key (MCP_API_KEY) or OAuth tokens.
-    """
-    from affidavit.entrypoints.cli.mcp import McpOptions, run_mcp
-
-    options = McpOptions(
-        is_http=http,
-        host=host,
-        port=port,
-        bundles=bundles,
-        toolsets=toolsets,
-        generates_key=generate_key,
-        hosts=allow_host,
-        origins=allow_origin,
-        public_url=public_url,
-        oauth_issuer=oauth_issuer,
-        oauth_audience=oauth_audience,
-        oauth_jwks=oauth_jwks,
-        is_stateless=stateless,
-    )
-    raise typer.Exit(run_mcp(options))
-
-
-class EvalPart(StrEnum):
-    NODES = "nodes"
-    INCIDENTS = "incidents"
-    ADVERSARIAL = "adversarial"
-    ALL = "all"
-
-
-class EvalFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
-@app.command("eval", epilog=EVAL_EXIT_CODES)
-def evaluate(
-    part: Annotated[EvalPart, typer.Argument(help="What to evaluate.")] = EvalPart.NODES,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write evaluation.json and evaluation.html to this folder.")
-    ] = None,
-    baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="An evaluation.json of before, to compare with (default: ours).")
-    ] = None,
-    history: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Add this run to a file, one line of JSON, and draw all of it on the page."),
-    ] = None,
-    gate: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Gates of your own instead of the built-in ones (YAML).")
-    ] = None,
-    scenarios: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Scenarios of your own instead of the built-in ones.")
-    ] = None,
     rules: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Rules of your own, added to the built-in ones; same id replaces."),
+        typer.Option(metavar="DIR", help="With an index: the rules of your own that it was made with."),
     ] = None,
-    mutations: Annotated[
-        bool, typer.Option("--mutations", help="Also take every rule away once and see that a scenario notices.")
-    ] = False,
-    accept: Annotated[
-        bool, typer.Option("--accept", help="Keep the answers of this run as the right ones (in a source checkout).")
-    ] = False,
-    provider: Annotated[
-        str, typer.Option(help="Incidents: whose chat model (offline, bedrock, or a LangChain name; CHAT_MODEL_ID).")
-    ] = "offline",
-    k: Annotated[int, typer.Option(min=1, max=20, help="Incidents: how often each scenario is run.")] = 3,
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Adversarial: how often each attack is varied.")] = 20,
-    form: Annotated[EvalFormat, typer.Option("--format", help="How to print the result.")] = EvalFormat.TEXT,
-    workers: Annotated[
-        int | None, typer.Option(min=1, max=64, help="How many scenarios at a time (default: one a core).")
+    key: Annotated[
+        Path | None,
+        typer.Option(metavar="PUB", help="With an index: its statement.json must be signed by this public key (PEM)."),
     ] = None,
     no_color: NoColor = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure findings against scenarios whose truth is known: precision, recall, citations, severity, latency.
+    """Check an index against its bundle and name the claims that do not hold; or an incident's diagnosis.
 
-    Needs no AWS account and no network.
+    Every piece of evidence is re-read byte for byte: line number, byte range, sha256 and excerpt. Counts, severities,
+    times, coverage and the index's id are derived again from the bundle; exit code 3 says that this was not possible,
+    because the index was made with other rules or by another version. Uses no chat model; of a diagnosis, every value
+    it cites must be what the tool answered.
+
+    Example: affidavit verify results/findings_index.json eks_i-0f3a9c1d7e5b24680.tar.gz
     """
-    from affidavit.entrypoints.cli.eval import EvalOptions, run_eval
+    if bundle is None:
+        from affidavit.entrypoints.cli.incident.verify import run_verify_incident
 
-    options = EvalOptions(
-        part=part.value,
-        out=out,
-        baseline=baseline,
-        history=history,
-        gate=gate,
-        scenarios=scenarios,
-        rules=rules,
-        is_accepting=accept,
-        with_mutations=mutations,
-        provider=provider,
-        k=k,
-        seeds=seeds,
-        form=form.value,
-        workers=workers,
-        no_color=no_color,
-        is_quiet=quiet,
-    )
-    raise typer.Exit(run_eval(options))
+        raise typer.Exit(run_verify_incident(subject, no_color=no_color, is_quiet=quiet))
+    from affidavit.entrypoints.cli.verify import VerifyOptions, run_verify
+
+    options = VerifyOptions(index=Path(subject), bundle=bundle, rules=rules, key=key, no_color=no_color, is_quiet=quiet)
+    raise typer.Exit(run_verify(options))
 
 
-@app.command(epilog=EXIT_CODES)
-def demo(
-    provider: Annotated[
-        str, typer.Option(help="offline: rules conclude; bedrock: a chat model of your own account, for its price.")
-    ] = "offline",
-    model: Annotated[
-        str, typer.Option(envvar="CHAT_MODEL_ID", help="With bedrock: a model id or inference profile.")
-    ] = "",
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the node's bundle and report.")] = Path(
-        "affidavit-demo"
-    ),
-) -> None:
-    """Tell the whole story on this machine: a fault, its alert, the investigation, a diagnosis that is proven.
-
-    Needs no AWS account, takes under two minutes, and leaves nothing running.
-    """
-    from affidavit.entrypoints.cli.demo import DemoOptions, run_demo
-
-    raise typer.Exit(run_demo(DemoOptions(provider=provider, model=model, out=out)))
+# In the order in which the help lists them.
+for single in (diff, sample, mcp):
+    app.command(epilog=EXIT_CODES)(single)
+app.command("eval", epilog=EVAL_EXIT_CODES)(evaluate)
+app.command(epilog=EXIT_CODES)(demo)
 
 
 def run() -> None:
-    """The door: every error leaves as a sentence, a hint and an exit code."""
+    """Runs the command. Every error becomes a sentence, a hint and an exit code."""
     gc.set_threshold(*_SELDOM)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
@@ -380,7 +226,7 @@ def run() -> None:
     try:
         app()
     except AffidavitError as error:
-        from affidavit.entrypoints.cli.sandbox_hint import hint_of
+        from affidavit.entrypoints.cli.sandbox.hint import hint_of
 
         _complain(str(error), hint_of(error))
         sys.exit(exit_code_of(error))
@@ -388,7 +234,7 @@ def run() -> None:
         _complain("interrupted; nothing half-written was left")
         sys.exit(Exit.INTERRUPTED)
     except SystemExit as ending:
-        # Both libraries that print for us answer a closed pipe with 1, which here says what the evidence does.
+        # The two libraries that print exit with 1 on a closed pipe, but here 1 is a result.
         if isinstance(ending.__context__, BrokenPipeError):
             _leave_unread()
         raise
@@ -401,7 +247,7 @@ def run() -> None:
 
 
 def _leave_unread() -> NoReturn:
-    """The reader of our output went away, as `head` does: how it would have ended was not said."""
+    """Ends when the reader of our output went away, as `head` does, before the result was printed."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(Exit.UNREAD)
 

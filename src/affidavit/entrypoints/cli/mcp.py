@@ -20,18 +20,20 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from affidavit.entrypoints.cli.exits import Exit
-from affidavit.entrypoints.mcp.auth import AnyOfThem, KeyVerifier, StoredKeyVerifier, checked_key
-from affidavit.entrypoints.mcp.issuer import issuer_verifiers
-from affidavit.entrypoints.mcp.listener import listener
+from affidavit.entrypoints.http.auth import AnyOfThem, KeyVerifier, StoredKeyVerifier, checked_key
+from affidavit.entrypoints.http.client_keys import ClientKeys
+from affidavit.entrypoints.http.issuer_verifiers import issuer_verifiers
+from affidavit.entrypoints.http.listener import listener
+from affidavit.entrypoints.mcp.backpressure import gated
 from affidavit.entrypoints.mcp.server import build_server
-from affidavit.entrypoints.mcp.tool import toolsets_named
+from affidavit.entrypoints.mcp.tools.tool import toolsets_named
 from affidavit.entrypoints.mcp.wiring import Wish, build_calls
 from affidavit.errors import InputRefused, InvariantBroken
 from affidavit.settings import Settings
 from affidavit.telemetry import flush, start_exporting
 
 if TYPE_CHECKING:
-    from affidavit.entrypoints.mcp.http import Door
+    from affidavit.entrypoints.mcp.http_app import Door
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8321
@@ -48,6 +50,7 @@ class McpOptions:
     generates_key: bool
     hosts: str
     origins: str
+    keys: str
     public_url: str
     oauth_issuer: str
     oauth_audience: str
@@ -56,13 +59,14 @@ class McpOptions:
 
     @property
     def of_http_alone(self) -> list[str]:
-        """What was said that means nothing to a server on stdio."""
+        """The given options that only work over HTTP."""
         said = {
             "--host": self.host,
             "--port": self.port,
             "--generate-key": self.generates_key,
             "--allow-host": self.hosts,
             "--allow-origin": self.origins,
+            "--keys": self.keys,
             "--public-url": self.public_url,
             "--oauth-issuer": self.oauth_issuer,
             "--oauth-audience": self.oauth_audience,
@@ -99,7 +103,7 @@ def _run_http(settings: Settings, options: McpOptions) -> None:
         start_exporting()
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}/mcp"
         server, door = _server(settings, options), _door(verifier, settings, options, url)
-        _serve_http(server, door, taken, url)
+        _serve_http(server, door, taken, url, most_connections=settings.mcp_max_connections)
 
 
 def _server(settings: Settings, options: McpOptions) -> Server[Any]:
@@ -108,10 +112,11 @@ def _server(settings: Settings, options: McpOptions) -> Server[Any]:
 
 
 def _settled(settings: Settings, options: McpOptions) -> Settings:
-    """What the command line says comes before the environment."""
+    """The settings. The command line wins over the environment."""
     said = {
         "mcp_allowed_hosts": options.hosts,
         "mcp_allowed_origins": options.origins,
+        "mcp_keys_file": options.keys,
         "mcp_public_url": options.public_url,
         "mcp_oauth_issuer": options.oauth_issuer,
         "mcp_oauth_audience": options.oauth_audience,
@@ -122,10 +127,10 @@ def _settled(settings: Settings, options: McpOptions) -> Settings:
 
 
 def _leave(_signal: int, _frame: object) -> None:
-    """At once: a thread that waits for standard input cannot be called off, and unwinding would wait for it.
+    """Exits at once: a thread that waits for standard input cannot be stopped, and unwinding would wait for it.
 
     What is on disk survives a stop at any moment, and the next start tidies up. Only telemetry is sent first, from
-    another thread: what was interrupted here may hold a lock that sending needs.
+    another thread: the interrupted code may hold a lock that sending needs.
     """
     threading.Thread(target=_send_and_end, daemon=True).start()
 
@@ -139,16 +144,20 @@ def _send_and_end() -> None:
 
 async def _serve_stdio(server: Server[Any]) -> None:
     async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+        requests, answers = gated(incoming, outgoing)
+        await server.run(requests, answers, server.create_initialization_options())
 
 
-def _serve_http(server: Server[Any], door: "Door", taken: socket.socket, url: str) -> None:
+def _serve_http(server: Server[Any], door: "Door", taken: socket.socket, url: str, *, most_connections: int) -> None:
     import uvicorn
 
-    from affidavit.entrypoints.mcp.http import http_app
+    from affidavit.entrypoints.http.connections import ConnectionLimits, bounded_protocol
+    from affidavit.entrypoints.mcp.http_app import http_app
 
     print(f"affidavit: MCP on {url} (SSE: /sse, health: /health)", file=sys.stderr)
-    serving = uvicorn.Server(uvicorn.Config(http_app(server, door), log_level="warning", access_log=False))
+    protocol = bounded_protocol(ConnectionLimits(most=most_connections))
+    config = uvicorn.Config(http_app(server, door), http=protocol, ws="none", log_level="warning", access_log=False)
+    serving = uvicorn.Server(config)
     with suppress(KeyboardInterrupt):  # it has ended in good order, and says this last
         serving.run([taken])
     if not serving.started:
@@ -156,7 +165,8 @@ def _serve_http(server: Server[Any], door: "Door", taken: socket.socket, url: st
 
 
 def _door(verifier: TokenVerifier, settings: Settings, options: McpOptions, url: str) -> "Door":
-    from affidavit.entrypoints.mcp.http import Door
+    from affidavit.entrypoints.http.rates import RequestRates
+    from affidavit.entrypoints.mcp.http_app import Door
 
     return Door(
         verifier=verifier,
@@ -165,15 +175,17 @@ def _door(verifier: TokenVerifier, settings: Settings, options: McpOptions, url:
         public_url=settings.mcp_public_url or url,
         issuer=settings.mcp_oauth_issuer,
         is_stateless=options.is_stateless,
+        rates=RequestRates(settings.mcp_requests_per_minute),
     )
 
 
 def _verifier(options: McpOptions, settings: Settings) -> TokenVerifier:
-    verifiers = (*_by_key(options, settings), *issuer_verifiers(settings))
+    in_file = (ClientKeys(Path(settings.mcp_keys_file)),) if settings.mcp_keys_file else ()
+    verifiers = (*in_file, *_by_key(options, settings), *issuer_verifiers(settings))
     if not verifiers:
         raise InputRefused(
             "the HTTP server has no key, and without one everybody could read your logs",
-            hint="set MCP_API_KEY, or start with --generate-key, or name an OAuth issuer with --oauth-issuer",
+            hint="set MCP_API_KEY, or start with --generate-key or --keys, or name an OAuth issuer with --oauth-issuer",
         )
     return AnyOfThem(verifiers=verifiers)
 
@@ -183,7 +195,7 @@ def _by_key(options: McpOptions, settings: Settings) -> tuple[TokenVerifier, ...
     if options.generates_key:
         key = secrets.token_urlsafe(32)
         print(f"affidavit: key of this server, shown once: {key}", file=sys.stderr)
-    elif not key and not settings.is_local and not settings.mcp_oauth_issuer:
+    elif not (key or settings.is_local or settings.mcp_oauth_issuer or settings.mcp_keys_file):
         return (StoredKeyVerifier(_stored_key(settings)),)
     return (KeyVerifier(key=checked_key(key, "MCP_API_KEY")),) if key else ()
 

@@ -1,11 +1,11 @@
-"""Standard output in any locale: a character it cannot show is escaped, JSON is UTF-8 whatever the locale says."""
+"""Prints in any locale: a character that it cannot show is escaped. JSON is always UTF-8."""
 
 import sys
 from io import TextIOWrapper
 
 
 def print_anything() -> None:
-    """As `harmless` escapes what is invisible: nothing is lost, and nothing fails."""
+    """Escapes characters that the locale cannot show, in the form that `harmless` uses."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

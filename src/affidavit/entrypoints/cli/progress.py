@@ -1,4 +1,4 @@
-"""A progress line on a terminal; silence everywhere else."""
+"""Shows a progress line on a terminal, and nothing elsewhere."""
 
 import sys
 import time
@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from affidavit.bundle.unpack import Progress
+from affidavit.bundle.unpack import UnpackProgress
 
 
 class _Silent:
@@ -20,14 +20,17 @@ class _Bar:
     def __init__(self, total: int | None) -> None:
         self._total = total
         self._next_draw = 0.0
+        self._furthest = self._most = 0
 
     def unpacked(self, path: str, consumed: int, stored: int) -> None:
         now = time.monotonic()
         if now < self._next_draw:
             return
         self._next_draw = now + 0.1
-        share = f"{100 * consumed / self._total:3.0f} %  " if self._total else ""
-        line = f"{share}{stored / 1e6:,.0f} MB unpacked and scanned  {path}"
+        # A nested archive counts its bytes from zero, but the line never goes back.
+        self._furthest, self._most = max(self._furthest, consumed), max(self._most, stored)
+        share = f"{min(100, 100 * self._furthest / self._total):3.0f} %  " if self._total else ""
+        line = f"{share}{self._most / 1e6:,.0f} MB unpacked and scanned  {path}"
         sys.stderr.write("\r\x1b[2K" + "".join(char if char.isprintable() else "?" for char in line[:100]))
         sys.stderr.flush()
 
@@ -37,7 +40,7 @@ class _Bar:
 
 
 @contextmanager
-def progress_line(path: Path, *, is_quiet: bool) -> Generator[Progress]:
+def progress_line(path: Path, *, is_quiet: bool) -> Generator[UnpackProgress]:
     if is_quiet or not sys.stderr.isatty():
         yield _Silent()
         return

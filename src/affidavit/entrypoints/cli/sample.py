@@ -1,30 +1,71 @@
-"""`affidavit sample`."""
+"""Runs `affidavit sample`: writes made-up bundles of broken nodes."""
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from affidavit.bundle.workspace import prepare_output
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.errors import InputRefused
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, fault_names, generate, write
-from affidavit.evaluation.truth_file import truth_name, truth_text
+from affidavit.evaluation.nodes.truth_file import truth_name, truth_text
 
 HEALTHY = "healthy"
+INSTANCE_ID: Final = re.compile(r"i-[0-9a-f]{8,17}")
 Choice = TypeVar("Choice", Layout, Form)
 
 
-def run_sample(*, out: Path, layout: str, faults: str, form: str | None, seed: int, with_truth: bool) -> Exit:
-    spec = BundleSpec(layout=_one_of(Layout, layout, "--layout"), faults=_faults(faults), seed=seed)
-    chosen_form = _usual_form(spec.layout) if form is None else _one_of(Form, form, "--form")
-    prepare_output(out)
+@dataclass(frozen=True, kw_only=True)
+class SampleOptions:
+    out: Path
+    layout: str
+    faults: str
+    form: str | None
+    seed: int
+    instance_id: str
+    nodes: int
+    with_truth: bool
+
+
+def run_sample(options: SampleOptions) -> Exit:
+    specs = list(_specs(options))
+    form = _usual_form(specs[0].layout) if options.form is None else _one_of(Form, options.form, "--form")
+    prepare_output(options.out)
+    for spec in specs:
+        _write_one(spec, form, options)
+    return Exit.DONE
+
+
+def _specs(options: SampleOptions) -> Iterator[BundleSpec]:
+    """One spec per node. The first has the id and seed that were given; the others count up from them."""
+    if not INSTANCE_ID.fullmatch(options.instance_id):
+        raise InputRefused(
+            f"--instance-id {options.instance_id}: not an instance id", hint="such as i-0f3a9c1d7e5b24680"
+        )
+    layout, faults = _one_of(Layout, options.layout, "--layout"), _faults(options.faults)
+    digits = options.instance_id.removeprefix("i-")
+    for number in range(options.nodes):
+        instance = f"i-{(int(digits, 16) + number) % 16 ** len(digits):0{len(digits)}x}"
+        yield BundleSpec(layout=layout, faults=faults, seed=options.seed + number, instance_id=instance)
+
+
+def _write_one(spec: BundleSpec, form: Form, options: SampleOptions) -> None:
     bundle = generate(spec)
-    path = write(bundle, out, chosen_form)
+    path = _named_by_node(write(bundle, options.out, form), spec)
     print(path)
-    if with_truth:
-        truth = out / truth_name(bundle)
+    if options.with_truth:
+        truth = options.out / truth_name(bundle)
         truth.write_text(truth_text(bundle, path), "utf-8")
         print(truth)
-    return Exit.DONE
+
+
+def _named_by_node(path: Path, spec: BundleSpec) -> Path:
+    """Puts the node into the file name, because neither Bottlerocket's own name nor its content tells it."""
+    if spec.instance_id in path.name:
+        return path
+    return path.replace(path.with_name(f"{spec.instance_id}_{path.name}"))
 
 
 def _one_of(kind: type[Choice], given: str, option: str) -> Choice:

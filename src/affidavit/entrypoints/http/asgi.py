@@ -1,4 +1,4 @@
-"""An event of a function URL or an HTTP API (payload version 2.0) as one request to an ASGI application."""
+"""Passes a Lambda event (function URL or HTTP API, payload version 2.0) to an ASGI application as one request."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""Who may come in over HTTP: holders of the key, or of a token that an OAuth issuer signed for this server."""
+"""Verifies API keys and OAuth tokens of HTTP requests."""
 
 import hashlib
 import hmac
@@ -14,11 +14,11 @@ import jwt
 from jwt.exceptions import PyJWKClientConnectionError, PyJWTError
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 
-from affidavit.entrypoints.mcp.calls import COLLECT_SCOPE
-from affidavit.entrypoints.mcp.discovery import IssuerKeys, keys_at
+from affidavit.entrypoints.http.discovery import IssuerKeys, keys_at
+from affidavit.entrypoints.mcp.scopes import ALL_SCOPES, AccessScope
 from affidavit.errors import AffidavitError, InputRefused
 
-READ_SCOPE: Final = "affidavit:read"
+READ_SCOPE: Final = AccessScope.READ
 # Only signatures that need the issuer's private key: a shared secret could be anybody's.
 _ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 LOOKED_UP_AGAIN: Final = 300.0
@@ -35,7 +35,7 @@ class KeyVerifier:
     async def verify_token(self, token: str) -> AccessToken | None:
         if not hmac.compare_digest(_digest(token), _digest(self.key)):
             return None
-        return AccessToken(token="", client_id="key", scopes=[READ_SCOPE, COLLECT_SCOPE])
+        return AccessToken(token="", client_id="key", scopes=sorted(ALL_SCOPES))
 
 
 class StoredKeyVerifier:
@@ -82,11 +82,12 @@ class JwtVerifier:
     async def verify_token(self, token: str) -> AccessToken | None:
         try:
             claims = await anyio.to_thread.run_sync(self._claims, token)
+            scopes = _scopes(claims)
         except PyJWKClientConnectionError as error:
             # Not the token's fault: whoever runs the server has to hear of it.
             _LOG.warning("a token was refused, its key could not be had: %s", error)
             return None
-        except (PyJWTError, ValueError) as error:
+        except (PyJWTError, ValueError, TypeError) as error:
             _LOG.info("a token was refused: %s", type(error).__name__)
             return None
         subject = str(claims["sub"])
@@ -94,7 +95,7 @@ class JwtVerifier:
             token="",
             client_id=str(claims.get("client_id") or claims.get("azp") or subject),
             subject=subject,
-            scopes=_scopes(claims),
+            scopes=scopes,
             expires_at=int(claims["exp"]),
         )
 
@@ -129,10 +130,20 @@ class AnyOfThem:
         return None
 
 
+def client_name(token: AccessToken) -> str:
+    """Whom a token or key belongs to."""
+    return token.subject or token.client_id
+
+
 def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
 
 
 def _scopes(claims: dict[str, Any]) -> list[str]:
+    """Raises TypeError when the claim is neither text nor a list: such a token is refused."""
     found: Any = claims.get("scope", claims.get("scp", ""))
-    return found.split() if isinstance(found, str) else [str(each) for each in found]
+    if isinstance(found, str):
+        return found.split()
+    if not isinstance(found, list):
+        raise TypeError("the token's scope is neither text nor a list")
+    return [str(each) for each in found]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # JSON

@@ -1,4 +1,4 @@
-"""Where an issuer publishes its keys, as it says itself: OpenID Connect discovery, or RFC 8414 for plain OAuth.
+"""Finds an OAuth issuer's keys by OpenID Connect discovery or RFC 8414.
 
 Whatever is not as it should be means that no token is believed.
 """

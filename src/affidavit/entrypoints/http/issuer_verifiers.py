@@ -1,8 +1,8 @@
-"""The OAuth issuer that settings name, as a verifier: the same for the command and for the function."""
+"""Builds the token verifier of the OAuth issuer that settings name."""
 
 from mcp.server.auth.provider import TokenVerifier
 
-from affidavit.entrypoints.mcp.auth import JwtVerifier
+from affidavit.entrypoints.http.auth import JwtVerifier
 from affidavit.errors import InputRefused
 from affidavit.settings import Settings
 

@@ -1,4 +1,4 @@
-"""The socket that the HTTP server listens on, taken before anything is announced."""
+"""Opens the HTTP server's listening socket before the server announces its address."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Keys and tokens that do not open, in the server's log: that somebody tries, never with what."""
+"""Logs refused keys and tokens: how many and from where, never their values."""
 
 import logging
 import time
@@ -30,7 +30,8 @@ class Refusals:
         _LOG.warning(
             "%d request(s) with a wrong key or token refused, the last from %s",
             self._untold,
-            address[:_LONGEST_ADDRESS],
+            # Printable ASCII alone: a line end in it would forge a line of the log.
+            ascii(address[:_LONGEST_ADDRESS]).strip("'\""),
         )
         self._told_at, self._untold = self._seconds(), 0
 

@@ -13,12 +13,12 @@ from mcp.server.lowlevel import Server
 
 from affidavit.adapters.aws.api_key import get_mcp_api_key
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.entrypoints.lambdas.asgi import answer_event
-from affidavit.entrypoints.mcp.auth import AnyOfThem, KeyVerifier, StoredKeyVerifier, checked_key
-from affidavit.entrypoints.mcp.http import Door, http_app
-from affidavit.entrypoints.mcp.issuer import issuer_verifiers
+from affidavit.entrypoints.http.asgi import answer_event
+from affidavit.entrypoints.http.auth import AnyOfThem, KeyVerifier, StoredKeyVerifier, checked_key
+from affidavit.entrypoints.http.issuer_verifiers import issuer_verifiers
+from affidavit.entrypoints.mcp.http_app import Door, http_app
 from affidavit.entrypoints.mcp.server import build_server
-from affidavit.entrypoints.mcp.tool import toolsets_named
+from affidavit.entrypoints.mcp.tools.tool import toolsets_named
 from affidavit.entrypoints.mcp.wiring import Wish, build_calls
 from affidavit.settings import Settings
 

@@ -12,8 +12,10 @@ from affidavit.errors import AffidavitError, InvariantBroken, UpstreamFailed
 
 # Reading the engine takes longer than the start of a function may; the first bundle needs it, a test event does not.
 if TYPE_CHECKING:
+    from affidavit.adapters.aws.bundle_news import SnsBundleNews
     from affidavit.adapters.aws.dead_letters import SqsDeadLetters
-    from affidavit.nodes.library import Library
+    from affidavit.nodes.ingest.store_bundle import Origin
+    from affidavit.nodes.library.library import Library
     from affidavit.settings import Settings
 
 _LOG = logging.getLogger()
@@ -25,6 +27,8 @@ _OURS = ("/extracted/", "/bundles/")
 class Intake:
     library: "Library"
     dead_letters: "SqsDeadLetters | None"
+    most_bytes: int | None = None
+    news: "SnsBundleNews | None" = None
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
@@ -33,35 +37,53 @@ def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 
-def uploaded_keys(body: str) -> Iterator[str]:
+@dataclass(frozen=True, kw_only=True)
+class UploadedObject:
+    """`principal` is who wrote it, as S3 tells; empty where it does not."""
+
+    key: str
+    principal: str
+
+
+def uploaded_objects(body: str) -> Iterator[UploadedObject]:
     """Of one message. S3 also sends a test event, which names no object."""
     message: Mapping[str, Any] = json.loads(body)
     for record in message.get("Records", ()):
         key = unquote_plus(record["s3"]["object"]["key"])
         if not any(part in key for part in _OURS):
-            yield key
+            identity: Mapping[str, Any] = record.get("userIdentity") or {}
+            yield UploadedObject(key=key, principal=str(identity.get("principalId") or ""))
 
 
 def _is_done(record: Mapping[str, Any]) -> bool:
     try:
-        for key in uploaded_keys(record["body"]):
-            _index(key, record["body"])
+        for uploaded in uploaded_objects(record["body"]):
+            _index(uploaded, record["body"])
     except Exception:  # noqa: BLE001 - the door: the queue tries again, and after some times it keeps the message
         _LOG.exception("message %s could not be handled", record.get("messageId"))
         return False
     return True
 
 
-def _index(key: str, message: str) -> None:
+def _index(uploaded: UploadedObject, message: str) -> None:
     from affidavit.fleet.publish import publish
     from affidavit.investigation import analyze
-    from affidavit.nodes.ingest import ingest
+    from affidavit.nodes.ingest.ingest import ingest
 
-    intake = application()
+    intake, key = application(), uploaded.key
     try:
         # The archive lies in the bucket already: a copy would be announced as another upload.
-        ingested = ingest(key, intake.library, analyze=analyze, keeps_archive=False)
-        publish(intake.library, ingested.marker)
+        ingested = ingest(
+            key,
+            intake.library,
+            analyze=analyze,
+            origin=_origin(uploaded, intake),
+            keeps_archive=False,
+            most_bytes=intake.most_bytes,
+        )
+        # Questions about many nodes are answered from what the nodes brought themselves.
+        if not ingested.marker.is_unproven:
+            publish(intake.library, ingested.marker)
     except AffidavitError as error:
         if _is_worth_another_try(error) or intake.dead_letters is None:
             raise
@@ -69,7 +91,31 @@ def _index(key: str, message: str) -> None:
         intake.dead_letters.keep(message, source=key, error=error)
         return
     marker = ingested.marker
-    _tell("bundle_indexed", key=key, instance=marker.instance_id, index=marker.index_id, is_new=ingested.is_new)
+    told = {"instance": marker.instance_id, "index": marker.index_id, "is_new": ingested.is_new}
+    _tell("bundle_indexed", key=key, **told, **({"doubt": marker.doubt} if marker.is_unproven else {}))
+    _wake(marker.instance_id, intake)
+
+
+def _origin(uploaded: UploadedObject, intake: Intake) -> "Origin":
+    from affidavit.collection.rows import KnownExecution, execution_key
+    from affidavit.nodes.ingest.store_bundle import Origin
+    from affidavit.nodes.library.upload_origin import Uploader
+
+    def node_of(execution_id: str) -> str | None:
+        item = intake.library.state.get(execution_key(execution_id))
+        return KnownExecution.of(item).instance_id if item is not None else None
+
+    return Origin(uploader=Uploader(principal=uploaded.principal, node_of=node_of))
+
+
+def _wake(instance_id: str, intake: Intake) -> None:
+    """Incidents that wait for this bundle go on. The watchdog finds them, too, so a failure costs only minutes."""
+    if intake.news is None:
+        return
+    try:
+        intake.news.tell(instance_id)
+    except AffidavitError as error:
+        _tell("news_failed", instance=instance_id, reason=str(error), hint=error.hint)
 
 
 def _is_worth_another_try(error: AffidavitError) -> bool:
@@ -82,21 +128,25 @@ def _tell(event: str, **fields: object) -> None:
 
 @cache
 def application() -> Intake:
-    from affidavit.bootstrap import build_app
-    from affidavit.knowledge import load_knowledge
-    from affidavit.nodes.library import Library
+    from affidavit.bootstrap import build_app, build_library
     from affidavit.settings import Settings
 
     app = build_app(Settings.from_environment())
-    library = Library(
-        objects=app.objects,
-        state=app.state,
-        clock=app.clock,
-        knowledge=load_knowledge(),
-        directory=app.directory,
-        region=app.settings.region,
+    return Intake(
+        library=build_library(app),
+        dead_letters=_dead_letters(app.settings),
+        most_bytes=app.settings.max_upload_mib << 20,
+        news=_news(app.settings),
     )
-    return Intake(library=library, dead_letters=_dead_letters(app.settings))
+
+
+def _news(settings: "Settings") -> "SnsBundleNews | None":
+    if not settings.incident_topic_arn:
+        return None
+    from affidavit.adapters.aws.bundle_news import SnsBundleNews
+    from affidavit.adapters.aws.clients import AwsClients
+
+    return SnsBundleNews(AwsClients(settings.region), settings.incident_topic_arn)
 
 
 def _dead_letters(settings: "Settings") -> "SqsDeadLetters | None":

@@ -4,7 +4,8 @@ from functools import cache
 from typing import Any
 
 from affidavit.entrypoints.mcp.calls import Calls
-from affidavit.entrypoints.mcp.tool import Toolset
+from affidavit.entrypoints.mcp.scopes import AccessScope
+from affidavit.entrypoints.mcp.tools.tool import Toolset
 from affidavit.entrypoints.mcp.wiring import Wish, build_calls
 from affidavit.settings import Settings
 
@@ -23,7 +24,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
             "error": f"there is no tool {name[:80]!a}",
             "hint": "list the tools",
         }
-    return dict(_calls().call(tool, event, may_act=False).content)
+    return dict(_calls().call(tool, event, scopes=frozenset({AccessScope.READ})).content)
 
 
 @cache

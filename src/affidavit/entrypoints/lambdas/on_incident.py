@@ -7,27 +7,32 @@ from typing import Any, Protocol
 
 from affidavit.bootstrap import App, build_app
 from affidavit.entrypoints.supervision import build_supervisor
-from affidavit.incidents.delivery import Delivered, deliver
 from affidavit.incidents.incident import IncidentId
+from affidavit.incidents.intake.delivery import Delivered, deliver
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_stdout
 from affidavit.settings import Settings
 
 
 class LambdaContext(Protocol):
+    @property
+    def invoked_function_arn(self) -> str: ...
+
     def get_remaining_time_in_millis(self) -> int: ...
 
 
 @cache
-def application() -> tuple[App, Supervisor]:
+def application(own_arn: str = "") -> tuple[App, Supervisor]:
+    """`own_arn` is this function's, which names the account it runs in."""
     # On the first event, so that importing needs no AWS account.
     app = build_app(Settings.from_environment())
-    return app, build_supervisor(app, emit=to_stdout)
+    account = [*own_arn.split(":"), "", "", "", "", ""][4]
+    return app, build_supervisor(app, emit=to_stdout, account=(lambda: account) if account else None)
 
 
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Raises when an incident could not be handled, so that the event source tries again."""
-    app, supervisor = application()
+    app, supervisor = application(context.invoked_function_arn)
     remaining = timedelta(milliseconds=context.get_remaining_time_in_millis())
     if "redrive" in event:
         outcome = supervisor.redrive(IncidentId(str(event["redrive"])), remaining=remaining)

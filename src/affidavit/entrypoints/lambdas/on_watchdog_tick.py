@@ -9,6 +9,6 @@ from affidavit.incidents.watchdog import tick
 
 
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    app, supervisor = application()
+    app, supervisor = application(context.invoked_function_arn)
     until = app.clock.now() + timedelta(milliseconds=context.get_remaining_time_in_millis())
     return asdict(tick(supervisor, until=until))

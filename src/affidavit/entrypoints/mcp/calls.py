@@ -2,35 +2,43 @@
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json
 
-from affidavit.entrypoints.mcp.envelope import envelope
-from affidavit.entrypoints.mcp.failures import bad_arguments, failure, shape
-from affidavit.entrypoints.mcp.schemas import DEBUG, arguments_of
+from affidavit.entrypoints.mcp.scopes import ALL_SCOPES, AccessScope
 from affidavit.entrypoints.mcp.services import Services
-from affidavit.entrypoints.mcp.tool import Tool, Toolset
-from affidavit.entrypoints.mcp.truncation import truncation_of
-from affidavit.errors import InputRefused
-from affidavit.nodes.answers.wire import Answer
-from affidavit.nodes.keys import instance_in
-from affidavit.ports import JsonValue
-from affidavit.redaction.answer import NOTHING, redact_answer
+from affidavit.entrypoints.mcp.tool_errors import bad_arguments, failure, shape
+from affidavit.entrypoints.mcp.tools.debug_envelope import envelope
+from affidavit.entrypoints.mcp.tools.deprecated import as_meant
+from affidavit.entrypoints.mcp.tools.schemas import DEBUG, arguments_of
+from affidavit.entrypoints.mcp.tools.tool import Tool
+from affidavit.entrypoints.mcp.tools.truncation import fitted
+from affidavit.errors import InputRefused, InvariantBroken
+from affidavit.evidence.finding import EXCERPT_CHARACTERS
+from affidavit.nodes.library.keys import instance_in
+from affidavit.ports.json import JsonValue
+from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
 from affidavit.telemetry import ToolCall, tool_call
-from affidavit.workloads.records import FUNCTION
+from affidavit.wire.budget import MAX_BYTES
+from affidavit.workloads.records import FUNCTION, Answer, WorkloadArgs
 
-COLLECT_SCOPE = "affidavit:collect"
 # The prefix of a log key, with room to spare.
 _LONGEST_NAMED = 40
+# An answer that redaction made longer than it may be is made again, shorter by this much more.
+_SLACK = 256
+_ATTEMPTS = 4
+# Links to whole files, which are not redacted.
+_LINKS = frozenset({"link"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """`content` is the structured content of the tool result."""
+class CallOutcome:
+    """`content` is an answer, or an error in the shape of all errors."""
 
     content: dict[str, JsonValue]
     is_error: bool
@@ -49,27 +57,34 @@ class Calls:
         arguments: Mapping[str, Any],
         *,
         wants_debug: bool = False,
-        may_act: bool = True,
-    ) -> Outcome:
-        """Never raises: this is the door, and what is not foreseen leaves as a log id."""
+        scopes: frozenset[AccessScope] = ALL_SCOPES,
+    ) -> CallOutcome:
+        """Raises only Abandoned: every error leaves as an outcome, one that nobody foresaw as a log id."""
+        tool, arguments = as_meant(tool, arguments, self.tools)
         with tool_call(tool.name, _instance(arguments)) as measured:
             try:
-                return self._answer(tool, arguments, wants_debug=wants_debug, may_act=may_act, measured=measured)
+                if tool.scope not in scopes:
+                    measured.failed()
+                    return CallOutcome(content=_out_of_scope(tool), is_error=True)
+                return self._answer(tool, arguments, wants_debug=wants_debug, scopes=scopes, measured=measured)
             except Exception as error:  # noqa: BLE001  # the door
                 measured.failed()
-                return Outcome(content=self._harmless(failure(error, tool.name), tool), is_error=True)
+                return CallOutcome(content=self._harmless(failure(error, tool.name), tool), is_error=True)
 
     def _answer(
-        self, tool: Tool, arguments: Mapping[str, Any], *, wants_debug: bool, may_act: bool, measured: ToolCall
-    ) -> Outcome:
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        *,
+        wants_debug: bool,
+        scopes: frozenset[AccessScope],
+        measured: ToolCall,
+    ) -> CallOutcome:
         started = time.perf_counter()
         given = dict(arguments)
         wants_debug |= self.allows_debug and _flag(given.pop(DEBUG, False), tool)
         request = _request(tool, given)
-        if not may_act and _acts(tool, request):
-            measured.failed()
-            return Outcome(content=_out_of_scope(tool), is_error=True)
-        answer = self._redacted(self.services.answer(tool, request), tool)
+        answer = _without_links(self._fitting(tool, request), scopes)
         measured.answered(answer)
         if self.allows_debug and wants_debug:
             answer["_debug"] = envelope(
@@ -79,14 +94,41 @@ class Calls:
                 seconds=time.perf_counter() - started,
                 is_deterministic=tool.is_deterministic and not _asks_for_baselines(request),
             )
-        return Outcome(content=answer, is_error=False)
+        return CallOutcome(content=answer, is_error=False)
 
-    def _redacted(self, answer: BaseModel, tool: Tool) -> dict[str, JsonValue]:
-        cut = {} if tool.toolset is Toolset.NODES else truncation_of(answer)
-        around = answer.around if isinstance(answer, Answer) else NOTHING
-        content, tally = redact_answer({**wire(answer), **cut}, self.redactor, around)
+    def _fitting(self, tool: Tool, request: BaseModel) -> dict[str, JsonValue]:
+        """Questions keep to `max_bytes` before redaction; a marker can be longer than what it hides."""
+        limit: int | None = getattr(request, "max_bytes", None)
+        ask = self._asking(tool, request)
+        answer, asked = ask(limit), limit or 0
+        for _ in range(_ATTEMPTS):
+            over = len(to_json(answer)) - limit if limit is not None else 0
+            if over <= 0:
+                break
+            asked = max(1, asked - over - _SLACK)
+            shorter = ask(asked)
+            if len(to_json(shorter)) >= len(to_json(answer)):
+                break  # it is as short as it can be: one line of a file, however long
+            answer = shorter
+        return answer
+
+    def _asking(self, tool: Tool, request: BaseModel) -> Callable[[int | None], dict[str, JsonValue]]:
+        """The answer, redacted, within so many bytes. An AWS account is asked once, whatever the length."""
+        if isinstance(request, WorkloadArgs):
+            whole = self.services.answer(tool, request)
+            return lambda limit: self._redacted(_workload_answer(whole, tool, request, limit), tool)
+
+        def ask(limit: int | None) -> dict[str, JsonValue]:
+            asked = request if limit is None else request.model_copy(update={"max_bytes": limit})
+            return self._redacted(wire(self.services.answer(tool, asked)), tool)
+
+        return ask
+
+    def _redacted(self, answer: dict[str, Any], tool: Tool) -> dict[str, JsonValue]:
+        left = self.services.leaving(tool, answer)
+        content, tally = redact_answer(left.content, self.redactor, left.around)
         gaps: dict[str, JsonValue] = {"redaction_gaps": list(tally.gaps)} if tally.gaps else {}
-        return {"success": True, **content, "redacted": dict(tally.counts), **gaps}
+        return {"success": True, **_with_short_excerpts(content), "redacted": dict(tally.counts), **gaps}
 
     def _harmless(self, content: dict[str, JsonValue], tool: Tool) -> dict[str, JsonValue]:
         """An error may name what the caller or a log said. No service is asked: it may be what failed."""
@@ -94,6 +136,34 @@ class Calls:
             return redact_answer(content, replace(self.redactor, inquiry=None))[0]
         except Exception as error:  # noqa: BLE001  # the door
             return failure(error, tool.name)
+
+
+def _workload_answer(whole: BaseModel, tool: Tool, request: WorkloadArgs, limit: int | None) -> dict[str, Any]:
+    if not isinstance(whole, Answer):
+        raise InvariantBroken(f"{tool.name} answers with {type(whole).__name__}")
+    answer, cut = fitted(whole, tool.name, request, MAX_BYTES if limit is None else limit)
+    return {**wire(answer), **cut}
+
+
+def _without_links(answer: dict[str, JsonValue], scopes: frozenset[AccessScope]) -> dict[str, JsonValue]:
+    if AccessScope.FILES in scopes:
+        return answer
+    return {name: value for name, value in answer.items() if name not in _LINKS}
+
+
+def _with_short_excerpts(content: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """An excerpt never has more characters than promised, also where a marker is longer than what it hides."""
+    return {name: _short(name, value) for name, value in content.items()}
+
+
+def _short(name: str, value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        return value[:EXCERPT_CHARACTERS] if name == "excerpt" else value
+    if isinstance(value, Mapping):
+        return {inner: _short(inner, each) for inner, each in value.items()}
+    if isinstance(value, Sequence):
+        return [_short(name, each) for each in value]
+    return value
 
 
 def wire(answer: BaseModel) -> dict[str, Any]:
@@ -124,13 +194,8 @@ def _asks_for_baselines(request: BaseModel) -> bool:
     return getattr(request, "cluster_context", None) is not None
 
 
-def _acts(tool: Tool, request: BaseModel) -> bool:
-    """`status` only acts when it cancels."""
-    return tool.acts and getattr(request, "cancel", True)
-
-
 def _out_of_scope(tool: Tool) -> dict[str, JsonValue]:
-    return shape(403, f"this token may not use {tool.name}", f"ask for a token with the scope {COLLECT_SCOPE}")
+    return shape(403, f"this token may not use {tool.name}", f"ask for a token with the scope {tool.scope}")
 
 
 def _instance(arguments: Mapping[str, Any]) -> str | None:

@@ -12,10 +12,11 @@ from urllib.parse import unquote
 import mcp.types as types
 
 from affidavit.entrypoints.mcp.calls import Calls
+from affidavit.entrypoints.mcp.scopes import ALL_SCOPES, AccessScope
 from affidavit.errors import EvidenceUnavailable, InputRefused, NotFound
 
 if TYPE_CHECKING:
-    from affidavit.nodes.library import IndexMarker, Library
+    from affidavit.nodes.library.library import IndexMarker, Library
 
 _NODE = r"(?P<instanceId>i-[0-9a-f]{8,17})"
 _JSON = "application/json"
@@ -119,10 +120,10 @@ def _resource(address: _Address, node: str, title: str, marker: "IndexMarker | N
     )
 
 
-def read_resource(uri: str, calls: Calls) -> types.ReadResourceResult:
+def read_resource(uri: str, calls: Calls, scopes: frozenset[AccessScope] = ALL_SCOPES) -> types.ReadResourceResult:
     """Raises NotFound, and InputRefused for a range that runs backwards."""
     address, arguments = _understood(uri, calls)
-    outcome = calls.call(calls.tools[address.tool], arguments)
+    outcome = calls.call(calls.tools[address.tool], arguments, scopes=scopes)
     if outcome.is_error:
         raise NotFound(str(outcome.content["error"]), hint=str(outcome.content["hint"]))
     text = json.dumps(outcome.content, ensure_ascii=False, indent=1)

@@ -8,9 +8,9 @@ from typing import Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from affidavit.entrypoints.mcp.tool import Tool
+from affidavit.entrypoints.mcp.tools.tool import Tool
 from affidavit.errors import AffidavitError, Conflict, InputRefused, InvariantBroken, NotFound, Throttled
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 
 _LOG = logging.getLogger(__name__)
 _BAD_INPUT = 400

@@ -6,15 +6,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from affidavit.bootstrap import App, build_app
-from affidavit.collection.desk import Desk
+from affidavit.bootstrap import App, build_app, build_library
+from affidavit.collection.service import Desk
+from affidavit.entrypoints.collecting import build_desk
+from affidavit.entrypoints.mcp.bundles_folder import KEPT_IN, BundleFolder
 from affidavit.entrypoints.mcp.calls import Calls
-from affidavit.entrypoints.mcp.catalog import tools_of
-from affidavit.entrypoints.mcp.folder import KEPT_IN, BundleFolder
 from affidavit.entrypoints.mcp.services import Services, Shelves
-from affidavit.entrypoints.mcp.tool import Toolset
+from affidavit.entrypoints.mcp.tools.catalog import tools_of
+from affidavit.entrypoints.mcp.tools.tool import Toolset
 from affidavit.errors import InputRefused
-from affidavit.redaction.inquiry import Inquiry
+from affidavit.redaction.inquiry import PersonalDataInquiry
 from affidavit.redaction.redact import Redactor
 from affidavit.settings import Settings
 
@@ -33,7 +34,12 @@ class Wish:
 
 def build_calls(settings: Settings, wish: Wish) -> Calls:
     """Raises InputRefused when the wish cannot be met. Touches no network."""
-    app = build_app(_placed(settings, wish))
+    return calls_of(build_app(_placed(settings, wish)), wish)
+
+
+def calls_of(app: App, wish: Wish) -> Calls:
+    """As `build_calls`, over stores that are there already."""
+    settings = app.settings
     toolsets = _toolsets(app, wish)
     redactor = _redactor(settings)
     return Calls(
@@ -77,18 +83,7 @@ def _services(app: App, wish: Wish, redactor: Redactor) -> Services:
 
     @cache
     def shelves() -> Shelves:
-        from affidavit.knowledge import load_knowledge
-        from affidavit.nodes.library import Library
-
-        library = Library(
-            objects=app.objects,
-            state=app.state,
-            clock=app.clock,
-            knowledge=load_knowledge(),
-            directory=app.directory,
-            region=app.settings.region,
-            redactor=redactor,
-        )
+        library = build_library(app, redactor=redactor)
         folder = BundleFolder(path=wish.bundles, library=library) if wish.bundles is not None else None
         return Shelves(library=library, folder=folder)
 
@@ -102,25 +97,14 @@ def _services(app: App, wish: Wish, redactor: Redactor) -> Services:
 def _desk(app: App) -> Desk | None:
     if app.settings.is_local:
         return None
-    from affidavit.nodes.awaited import AwaitedBundles
-
-    return Desk(
-        state=app.state,
-        clock=app.clock,
-        collector=app.collector,
-        directory=app.directory,
-        index=AwaitedBundles(objects=app.objects, state=app.state),
-        region=app.settings.region,
-        is_enabled=app.settings.enable_collection,
-        clusters=app.settings.clusters,
-    )
+    return build_desk(app)
 
 
 def _workloads(app: App) -> "Workloads | None":
     if app.settings.is_local:
         return None
     from affidavit.adapters.aws.clients import AwsClients
-    from affidavit.adapters.aws.workloads import AwsWorkloadInspector
+    from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
     from affidavit.workloads.questions import Workloads
 
     inspector = AwsWorkloadInspector(AwsClients(app.settings.region))
@@ -136,10 +120,10 @@ def _redactor(settings: Settings) -> Redactor:
     return Redactor(hides_personal=settings.enable_pii_redaction, inquiry=_inquiry(settings))
 
 
-def _inquiry(settings: Settings) -> Inquiry | None:
+def _inquiry(settings: Settings) -> PersonalDataInquiry | None:
     if not settings.enable_comprehend:
         return None
     from affidavit.adapters.aws.clients import AwsClients
     from affidavit.adapters.aws.comprehend import ComprehendDetector
 
-    return Inquiry(ComprehendDetector(AwsClients(settings.region)))
+    return PersonalDataInquiry(ComprehendDetector(AwsClients(settings.region)))

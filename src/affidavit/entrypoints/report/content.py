@@ -1,4 +1,4 @@
-"""What a report says, before it takes a form: findings of one rule together, worst first, then what was not seen."""
+"""The content of a report, in any format: findings grouped by rule, worst first, then what was not read."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
+from affidavit.bundle.manifest import Manifest
 from affidavit.checks.check import Check
-from affidavit.entrypoints.report.losses import is_cut_off
+from affidavit.entrypoints.report.losses import is_cut_off, losses
 from affidavit.evidence.coverage import Coverage
-from affidavit.evidence.finding import Finding, State, Suppressed
-from affidavit.evidence.folding import by_rule
+from affidavit.evidence.finding import FaultState, Finding, Suppressed
+from affidavit.evidence.folding import began, by_rule
 from affidavit.evidence.severity import Severity
 from affidavit.index.record import FindingsIndex, Summary
 from affidavit.index.view import View
@@ -22,7 +23,7 @@ GAPS_LISTED = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Trouble:
-    """One rule's findings: the first stands for it, the others are further places that show it."""
+    """One rule's findings. The first represents them; the others are further places that show it."""
 
     rule: Rule | Check
     findings: tuple[Finding, ...]
@@ -46,9 +47,9 @@ def counts_line(summary: Summary) -> str:
 
 
 def headline(view: View) -> str:
-    """What was found and shown, and in the same breath what was found and is not: a filter makes no node healthy."""
+    """Counts the findings that are shown and those that a filter hides: a filter makes no node healthy."""
     is_shown = view.index.findings or not view.hidden.total
-    shown = counts_line(view.index.summary) if is_shown else f"nothing {_asked(view)}"
+    shown = counts_line(view.counts) if is_shown else f"nothing {_asked(view)}"
     hidden = f"; not shown: {counts_line(view.hidden)}" if view.hidden.total else ""
     return f"{shown}{hidden}{'; part of the bundle was not read' if is_cut_off(view.index.coverage) else ''}"
 
@@ -59,8 +60,10 @@ def _asked(view: View) -> str:
 
 
 def span_of(findings: Iterable[Finding]) -> tuple[datetime, datetime] | None:
-    spans = [(found.first_seen, found.last_seen) for found in findings if found.first_seen and found.last_seen]
-    return (min(first for first, _ in spans), max(last for _, last in spans)) if spans else None
+    """From the beginning of the trouble (of medium or above, if there is any) to when it was last seen."""
+    findings = list(findings)
+    start, last = began(findings), max((found.last_seen for found in findings if found.last_seen), default=None)
+    return (start, last) if start is not None and last is not None else None
 
 
 def moment(value: datetime | None) -> str:
@@ -83,7 +86,7 @@ def place(finding: Finding) -> str:
 
 
 def notes(finding: Finding) -> list[str]:
-    """What bears on how seriously to take it: what was measured, whether it is over, who confirms it, why its level."""
+    """Helps to judge a finding: what was measured, whether it is over, who confirms it, why it has its severity."""
     lines = [f"Measured: {finding.detail}." if finding.detail else "", state_line(finding)]
     if finding.confirmation is not None and finding.confirmation.confirmed:
         lines.append(f"Confirmed by independent sources: {', '.join(finding.confirmation.sources)}.")
@@ -96,7 +99,7 @@ def state_line(finding: Finding) -> str:
         return ""
     last, times = finding.episodes[-1], finding.episodes_total or len(finding.episodes)
     often = f"{times} episodes, the last " if times > 1 else ""
-    if finding.state is State.RECOVERED:
+    if finding.state is FaultState.RECOVERED:
         return f"Recovered: {often}{moment(last.start)} → {moment(last.end)}, cleared {moment(last.cleared_at)}."
     return f"Still open: {often}since {moment(last.start)}, no line says that it is over."
 
@@ -113,7 +116,7 @@ def coverage_lines(coverage: Coverage) -> list[str]:
 
 
 def _scanned_line(coverage: Coverage) -> str:
-    """A share of what was listed would look like nearly all where the end of the list is missing."""
+    """Gives no percentage when the archive is cut off: the total is not known."""
     scanned, total = _megabytes(coverage.bytes_scanned, coverage.total_bytes)
     if is_cut_off(coverage):
         return f"{coverage.files_scanned} files scanned, {scanned} MB; how much more there was cannot be told"
@@ -122,7 +125,7 @@ def _scanned_line(coverage: Coverage) -> str:
 
 
 def _megabytes(part: int, whole: int) -> tuple[str, str]:
-    """With as many digits as it takes to tell them apart, up to bytes."""
+    """Both sizes, with enough digits to tell them apart."""
     for digits in range(1, 6):
         written = f"{part / 1e6:,.{digits}f}", f"{whole / 1e6:,.{digits}f}"
         if part == whole or written[0] != written[1]:
@@ -131,7 +134,7 @@ def _megabytes(part: int, whole: int) -> tuple[str, str]:
 
 
 def gap_lines(index: FindingsIndex) -> list[str]:
-    """The first gaps; an archive of thousands of refused members is not listed on a screen."""
+    """The first gaps: a bad archive may have thousands."""
     unlisted = len(index.gaps) - GAPS_LISTED
     more = [f"and {unlisted} more, all in findings_index.json and manifest.json"] if unlisted > 0 else []
     return [*index.gaps[:GAPS_LISTED], *more]
@@ -156,6 +159,14 @@ def left_out_lines(view: View) -> list[str]:
 
 def _counted(number: int) -> str:
     return f"{number} finding{'' if number == 1 else 's'}"
+
+
+def nothing_to_do(view: View, manifest: Manifest) -> str:
+    """The last word on a quiet node, after what was looked at. Empty when something was found, hidden or not read."""
+    summary = view.index.summary
+    if summary.critical or summary.high or summary.medium or losses(manifest, view.index.coverage):
+        return ""
+    return "Nothing known needs action."
 
 
 def health_warning(view: View) -> str:

@@ -7,8 +7,8 @@ from rich.table import Table
 
 from affidavit.entrypoints.report.evaluation_incidents import print_attacks, print_incidents
 from affidavit.entrypoints.report.screen import text
-from affidavit.evaluation.result import EvaluationResult, NodesResult, ScenarioResult, compared
-from affidavit.evaluation.tools import ANALYZE
+from affidavit.evaluation.nodes.result import EvaluationResult, NodesResult, ScenarioResult, compared
+from affidavit.evaluation.nodes.tools import ANALYZE
 
 _TROUBLES = 5
 _DIFF_LINES = 12
@@ -47,7 +47,11 @@ def _print_nodes(console: Console, nodes: NodesResult, before: NodesResult | Non
             console.print(text(f"    … and {len(change.diff) - _DIFF_LINES} more lines"))
     if nodes.mutations is not None:
         missing = [mutation for mutation in nodes.mutations if mutation.caught_by is None]
-        console.print(text(f"{len(nodes.mutations)} pieces of knowledge taken away, {len(missing)} missed by nobody"))
+        console.print(
+            text(
+                f"{len(nodes.mutations)} pieces of knowledge taken away, {len(missing)} of them noticed by no scenario"
+            )
+        )
         for mutation in missing:
             console.print(text(f"    {mutation.kind} {mutation.id}", "red"))
 

@@ -5,8 +5,9 @@ from rich.table import Table
 from rich.text import Text
 
 from affidavit.entrypoints.report.screen import text
-from affidavit.evaluation.adversarial import AdversarialResult
-from affidavit.evaluation.incident_result import IncidentScenarioResult, IncidentsResult
+from affidavit.evaluation.incidents.adversarial import AdversarialResult
+from affidavit.evaluation.incidents.judged_lies import HONEST
+from affidavit.evaluation.incidents.result import IncidentScenarioResult, IncidentsResult
 
 _TROUBLES = 5
 
@@ -29,8 +30,28 @@ def print_attacks(console: Console, found: AdversarialResult, *, is_quiet: bool)
         console.print(
             f"Fabricated evidence over {found.seeds} seeds: {shown(claimed)} handed in, {shown(stored)} stored"
         )
+        if found.lies:
+            _print_lies(console, found)
     for attack in found.attacks:
         print_troubles(console, attack.attack, attack.troubles)
+    print_troubles(console, "true pointers", found.lie_troubles)
+
+
+def _print_lies(console: Console, found: AdversarialResult) -> None:
+    table = columns(Table(box=None, pad_edge=False), left=("true pointers",), right=("refused", "supported", "proven"))
+    for one in found.lies:
+        is_bad = one.refused if one.kind == HONEST else one.proven
+        table.add_row(
+            text(one.kind, "bold red" if is_bad else ""), str(one.refused), str(one.supported), str(one.proven)
+        )
+    console.print(table)
+    refused, sentences, net = (
+        found.metrics[name] for name in ("honest_refused_rate", "honest_sentences", "net_refused_rate")
+    )
+    console.print(
+        f"Honest diagnoses refused: {shown(refused)}; of {shown(sentences)} honest sentences, taken for an unproven "
+        f"denial by their words: {shown(net)}"
+    )
 
 
 def print_troubles(console: Console, name: str, troubles: tuple[str, ...]) -> None:
@@ -53,11 +74,11 @@ def columns(table: Table, *, left: tuple[str, ...], right: tuple[str, ...]) -> T
 
 
 def _attacks(found: AdversarialResult) -> Table:
-    right = ("runs", "lies", "false", "stored", "obeyed", "wrong", "rules", "s")
+    right = ("runs", "lies", "false", "stored", "obeyed", "wrong", "rules", "proven", "s")
     table = columns(Table(box=None, pad_edge=False, collapse_padding=True), left=("attack",), right=right)
     for one in found.attacks:
         counts = (one.runs, one.deviations, one.fabricated_claimed, one.fabricated_stored)
-        ends = (one.orders_followed, one.false_causes, one.by_rules)
+        ends = (one.orders_followed, one.false_causes, one.by_rules, one.proven)
         is_bad = one.fabricated_stored or one.orders_followed or one.unmarked_false_causes
         cells = [str(count) for count in (*counts, *ends)]
         table.add_row(text(one.attack, "bold red" if is_bad else ""), *cells, f"{one.seconds:.1f}")

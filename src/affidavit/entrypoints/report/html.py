@@ -6,34 +6,41 @@ text only. A browser without script gets a plain list.
 
 from collections.abc import Iterator
 from html import escape
-from importlib.resources import files
-from string import Template
 
 from affidavit.entrypoints.report.content import headline, place, when
+from affidavit.entrypoints.report.frame import load_page
 from affidavit.entrypoints.report.page.data import page_data
 from affidavit.entrypoints.report.page.island import Allowance, encoded, shown
+from affidavit.entrypoints.report.quoted_lines import QuotedLines
 from affidavit.index.view import View
 from affidavit.investigation import Analysis
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.correlate import Correlation
+from affidavit.nodes.correlation.correlate import Correlation
 
 # Mail and ticket systems take 5 MB, and a browser opens it at once.
 PAGE_BYTES = 4_900_000
 _PLAIN_LIST = 250_000
 
 
-def render_html(view: View, analysis: Analysis, knowledge: Knowledge, correlation: Correlation) -> str:
-    """Reads the lines around the evidence, so the files of `analysis.bundle` must still be there."""
-    template, style, script = (_page_file(name) for name in ("template.html", "report.css", "report.js"))
+def render_html(
+    view: View,
+    analysis: Analysis,
+    knowledge: Knowledge,
+    correlation: Correlation,
+    quoted: QuotedLines,
+    *,
+    is_raw: bool = False,
+) -> str:
+    """Reads the lines around the evidence, so the files of `analysis.bundle` must still be there.
+
+    Secrets in those lines are hidden unless `is_raw`; the view is shown as it is given.
+    """
+    parts = load_page("page", "report")
     plain = _plain_list(view)
     title = escape(shown(f"{view.index.instance_id}: {headline(view)}"))
-    fixed = sum(len(part.encode()) for part in (template, style, script, plain, title))
-    data = page_data(view, analysis, knowledge, correlation, Allowance(PAGE_BYTES - fixed))
-    return Template(template).substitute(title=title, style=style, script=script, data=encoded(data), plain=plain)
-
-
-def _page_file(name: str) -> str:
-    return files("affidavit.entrypoints.report.page").joinpath(name).read_text("utf-8")
+    allowance = Allowance(PAGE_BYTES - parts.size - len(plain.encode()) - len(title.encode()))
+    data = page_data(view, analysis, knowledge, correlation, quoted, allowance, is_raw=is_raw)
+    return parts.page(title=title, data=encoded(data), plain=plain)
 
 
 def _plain_list(view: View) -> str:

@@ -1,4 +1,4 @@
-"""The report as Markdown, to paste into a ticket. Log text stands in code blocks and cannot become markup."""
+"""Renders the report as Markdown, to paste into a ticket. Log text is in code blocks and cannot become markup."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,6 +13,7 @@ from affidavit.entrypoints.report.content import (
     left_out_lines,
     moment,
     notes,
+    nothing_to_do,
     place,
     span_of,
     suppressed_lines,
@@ -20,7 +21,10 @@ from affidavit.entrypoints.report.content import (
     when,
 )
 from affidavit.entrypoints.report.losses import loss_line
+from affidavit.entrypoints.report.quoted_lines import QuotedLines
 from affidavit.entrypoints.report.screen import harmless
+from affidavit.entrypoints.report.verdict_text import verdict_lines
+from affidavit.evidence.verdict import NodeVerdict
 from affidavit.index.view import View
 from affidavit.knowledge import Knowledge
 
@@ -31,17 +35,19 @@ _WORD = re.compile(r"""(["'(]*)([^\W\d_]+(?:['-][^\W\d_]+)*|[\d.,]+|[^\W_]{1,6}|
 _LIST = re.compile(r"\d+[.)]|-")
 
 
-def render_markdown(view: View, manifest: Manifest, knowledge: Knowledge) -> str:
-    return "\n".join(_lines(view, manifest, knowledge)) + "\n"
+def render_markdown(view: View, manifest: Manifest, knowledge: Knowledge, quoted: QuotedLines) -> str:
+    return "\n".join(_lines(view, manifest, knowledge, quoted)) + "\n"
 
 
-def _lines(view: View, manifest: Manifest, knowledge: Knowledge) -> Iterator[str]:
+def _lines(view: View, manifest: Manifest, knowledge: Knowledge, quoted: QuotedLines) -> Iterator[str]:
     index = view.index
     yield f"# Node {inert(index.instance_id)}: {headline(view)}"
     yield ""
     if loss := loss_line(manifest, index.coverage):
         yield from (f"**{inert(loss)}**", "")
     collected = moment(index.clock.collected_at)
+    if index.verdict is not None:
+        yield from _verdict(index.verdict)
     yield f"Bundle {code(manifest.source_archive)}, collected {collected} UTC, index `{index.index_id}`."
     if (span := span_of(index.findings)) is not None:
         yield f"Began {moment(span[0])}, last seen {moment(span[1])} UTC."
@@ -53,14 +59,23 @@ def _lines(view: View, manifest: Manifest, knowledge: Knowledge) -> Iterator[str
             level = trouble.lead.severity
             yield ""
             yield f"## {level.value.capitalize()}"
-        yield from _trouble_lines(trouble)
+        yield from _trouble_lines(trouble, quoted)
     yield from _section("Looked at", map(inert, coverage_lines(index.coverage)))
     yield from _section("Gaps", map(inert, gap_lines(index)))
     yield from _section("Suppressed", map(plain, suppressed_lines(index.suppressed)))
     yield from _section("Not shown", map(plain, left_out_lines(view)))
+    if quiet := nothing_to_do(view, manifest):
+        yield from ("", f"**{quiet}**")
 
 
-def _trouble_lines(trouble: Trouble) -> Iterator[str]:
+def _verdict(verdict: NodeVerdict) -> Iterator[str]:
+    yield f"## Verdict: {verdict.state.value}"
+    yield ""
+    yield from (f"- {inert(line)}" for line in verdict_lines(verdict))
+    yield ""
+
+
+def _trouble_lines(trouble: Trouble, quoted: QuotedLines) -> Iterator[str]:
     lead = trouble.lead
     yield ""
     yield f"### {lead.finding_id} {plain(lead.pattern)} ({lead.count}×, {when(lead)})"
@@ -68,7 +83,7 @@ def _trouble_lines(trouble: Trouble) -> Iterator[str]:
     yield plain(trouble.rule.means)
     yield ""
     yield f"{code(place(lead))}"
-    yield from fenced(lead.evidence.excerpt)
+    yield from fenced(quoted.text_of(lead))
     for note in notes(lead):
         yield inert(note)
         yield ""
@@ -87,12 +102,12 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """For text of rules: no markup, but an address in it may become a link."""
+    """Text from rules: markup is escaped, but an address may become a link."""
     return _MARKUP.sub(r"\\\1", harmless(text))
 
 
 def inert(text: str) -> str:
-    """For text that may hold some of the bundle's: all but words and numbers stands in code."""
+    """Text that may come from the bundle: all but words and numbers goes into code."""
     first, *rest = re.split(r"([ \t]+)", harmless(text))
     begins_list = _LIST.fullmatch(first) is not None
     return "".join([code(first) if begins_list else _inert_part(first), *map(_inert_part, rest)])

@@ -1,4 +1,4 @@
-"""What reaches a terminal: colour when wanted, and nothing that a log line could use to control it."""
+"""Writes to a terminal: in colour when wanted, and without characters that a log line could control it with."""
 
 import sys
 
@@ -16,7 +16,7 @@ STYLES = {
 }
 
 
-# Of a table in a file or pipe no column is cut; lines of text take what they need.
+# The width of a table in a file or pipe, so that no column is cut. Other lines may be longer.
 _WIDE = 240
 _NARROWEST = 20
 
@@ -27,7 +27,7 @@ def make_console(*, no_color: bool, to_errors: bool = False) -> Console:
     return Console(
         file=stream,
         width=None if stream.isatty() else _WIDE,
-        no_color=no_color,
+        no_color=no_color or None,  # None: the NO_COLOR variable decides
         highlight=False,
         markup=False,
         emoji=False,
@@ -36,7 +36,7 @@ def make_console(*, no_color: bool, to_errors: bool = False) -> Console:
 
 
 def print_hanging(console: Console, first: str, content: Text, *, rest: str = "") -> None:
-    """What does not fit goes on in the column where it began: under `rest`, or else under spaces."""
+    """Wraps `content` with a hanging indent: further lines begin with `rest`, or with spaces."""
     rest = rest or " " * len(first)
     width = max(console.width - len(first), _NARROWEST)
     lines = [content] if console.soft_wrap else content.wrap(console, width)

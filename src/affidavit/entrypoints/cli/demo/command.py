@@ -1,4 +1,4 @@
-"""`affidavit demo`: the whole story on this machine, told while it happens."""
+"""Runs `affidavit demo`: starts the sandbox, breaks it, and shows each step while it happens."""
 
 import os
 import shlex
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from affidavit.entrypoints.cli.demo_steps import Story
+from affidavit.entrypoints.cli.demo.steps import Story
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.errors import InputRefused, UpstreamFailed
 
 if TYPE_CHECKING:
     from affidavit.incidents.supervisor import Supervisor
-    from affidavit.sandbox.bedrock import BedrockSimulator
+    from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
 
 ALERT_SECONDS = 60
 INVESTIGATION_SECONDS = 300
@@ -48,7 +48,7 @@ def run_demo(options: DemoOptions) -> Exit:
 
 
 def command_name() -> str:
-    """What a person can type here: a virtual environment is rarely on the path of whoever ran `make demo`."""
+    """The command as a person can type it: after `make demo` the virtual environment is rarely on the path."""
     if shutil.which("affidavit") is not None:
         return "affidavit"
     command = Path(sys.executable).with_name("affidavit")
@@ -60,7 +60,7 @@ def command_name() -> str:
 
 @contextmanager
 def _sandbox(chat: dict[str, str], bedrock: "BedrockSimulator | None", story: Story) -> Generator[Mapping[str, str]]:
-    """The variables of a sandbox that ends with us, whatever happens."""
+    """Starts a sandbox that always ends with this process. Yields its variables."""
     from affidavit.sandbox.incident_path import IncidentPath
     from affidavit.sandbox.laptop import Sandbox
     from affidavit.sandbox.session import recorded
@@ -72,7 +72,7 @@ def _sandbox(chat: dict[str, str], bedrock: "BedrockSimulator | None", story: St
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="affidavit-demo-")))
         sandbox = stack.enter_context(Sandbox(folder / "sandbox", bedrock=bedrock))
         path = stack.enter_context(IncidentPath(sandbox, chat=chat))
-        # Its alarm would fire as well: a second incident, and with a real chat model a second bill.
+        # Its alarm would also fire, and open a second incident that a real chat model would bill.
         sandbox.client("cloudwatch").disable_alarm_actions(AlarmNames=path.seeded.alarms)
         environment = {**path.environment, "AFFIDAVIT_DATA": str(folder)}
         stack.enter_context(_in_force(environment))
@@ -82,7 +82,7 @@ def _sandbox(chat: dict[str, str], bedrock: "BedrockSimulator | None", story: St
 
 @contextmanager
 def _in_force(environment: Mapping[str, str]) -> Generator[None]:
-    """The sandbox's variables instead of every variable of a real account; then again what was there."""
+    """Replaces every variable of a real account by the sandbox's, and puts them back afterwards."""
     before = dict(os.environ)
     for name in [name for name in before if name.startswith("AWS_")]:
         del os.environ[name]
@@ -101,7 +101,7 @@ def _chat(options: DemoOptions) -> "tuple[dict[str, str], BedrockSimulator | Non
         raise InputRefused(f"the demo knows no provider {options.provider!r}", hint="offline or bedrock")
     if not options.model:
         raise InputRefused("no chat model is named", hint="give --model, a model id or an inference profile")
-    from affidavit.sandbox.bedrock_relay import relay_to_bedrock
+    from affidavit.sandbox.chat_models.bedrock_relay import relay_to_bedrock
     from affidavit.settings import Settings
 
     relay = relay_to_bedrock(Settings.from_environment().region)
@@ -179,7 +179,7 @@ def _tell_node(story: Story, out: Path) -> None:
 
 
 def _command(story: Story, line: str, *, expected: Exit = Exit.DONE) -> None:
-    """What a person would type, run as they would."""
+    """Runs a command as a person would type it."""
     story.command(line)
     done = subprocess.run([sys.executable, "-m", "affidavit", *shlex.split(line)], check=False)
     if done.returncode != expected:

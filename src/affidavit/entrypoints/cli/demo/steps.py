@@ -1,4 +1,4 @@
-"""How the demo speaks: numbered steps, commands as typed, and an investigation turn by turn."""
+"""Prints the demo: numbered steps, commands as typed, and an investigation turn by turn."""
 
 import json
 import re
@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from affidavit.entrypoints.report.screen import harmless
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 
 CHARACTERS = 110
-# What marks a tool's answer as data for the chat model; people see that it is an answer.
+# The marks that tell the chat model that an answer is data. People do not need them.
 _FENCE = re.compile(r"</?\w+-[0-9a-f]{8}[^>]*>")
 
 
@@ -29,7 +29,7 @@ class Story:
         print(f"$ affidavit {line}", flush=True)
 
     def tell_turns(self, saved: JsonValue, *, after: int) -> int:
-        """Says the turns of a saved conversation that came after so many; how many there are now."""
+        """Prints the turns of a saved conversation from `after` on; returns how many there are now."""
         shape = cast("Mapping[str, Any]", saved)
         turns: Sequence[Mapping[str, Any]] = shape["messages"]
         for turn in turns[after:]:
@@ -58,7 +58,7 @@ def _call(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _text(content: Any) -> str:
-    """A chat model's turn is a text, or parts of which some are texts."""
+    """A chat model's turn is a text, or a list of parts of which some are texts."""
     return content if isinstance(content, str) else " ".join(str(part["text"]) for part in content if "text" in part)
 
 

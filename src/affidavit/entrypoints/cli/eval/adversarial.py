@@ -4,39 +4,41 @@ import logging
 import os
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
-from affidavit.bootstrap import App
-from affidavit.entrypoints.cli.eval_incidents import Show, side_by_side, supervisor_of, thrown_away
-from affidavit.evaluation.adversarial import AdversarialResult, AttackRun, adversarial_result, victim
-from affidavit.evaluation.incident_runs import run_incident
-from affidavit.evaluation.workload_scenarios import WorkloadScenario, load_workload_scenarios
-from affidavit.sandbox.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Reply, Script
-from affidavit.sandbox.chat_attacks import ATTACKS, attack
-from affidavit.sandbox.chat_forgeries import NEEDS_LONG_LOG
-from affidavit.sandbox.chat_scripts import good
+from affidavit.entrypoints.cli.eval.incidents import Show, side_by_side, supervisor_of, thrown_away
+from affidavit.evaluation.incidents.adversarial import AdversarialResult, AttackRun, adversarial_result, victim
+from affidavit.evaluation.incidents.judged_lies import judge_lies
+from affidavit.evaluation.incidents.runs import run_incident
+from affidavit.evaluation.incidents.told_diagnoses import load_told_situations
+from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario, load_workload_scenarios
+from affidavit.sandbox.chat_models.attacks import ATTACKS, attack
+from affidavit.sandbox.chat_models.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Reply, Script
+from affidavit.sandbox.chat_models.forgeries import NEEDS_LONG_LOG
+from affidavit.sandbox.chat_models.scripts import good
 from affidavit.settings import Settings
 
 OBEYS_STRANGERS = "obeys-strangers"
 
 
 def evaluate_adversarial(seeds: int, workers: int | None, show: Show) -> AdversarialResult:
-    scenarios = load_workload_scenarios()
+    scenarios = load_workload_scenarios(with_folders=False)
     runs: list[AttackRun] = []
     for done in side_by_side(partial(run_attack, scenarios, seeds), ATTACKS, workers):
         runs += done
         show(f"{len(runs)} of {len(ATTACKS) * seeds} attacks  {done[0].attack}")
-    return adversarial_result(ATTACKS, runs, seeds=seeds)
+    show("diagnoses with true pointers, honest and false")
+    return adversarial_result(ATTACKS, runs, seeds=seeds, lies=judge_lies(load_told_situations()))
 
 
 def run_attack(scenarios: Sequence[WorkloadScenario], seeds: int, name: str) -> list[AttackRun]:
     liars = {f"{name}-{seed}": Liar(attack(name, seed)) for seed in range(seeds)}
-    # Attempts that fail are what is asked for here, and no news.
+    # Failed attempts are expected here, so they are not logged.
     logging.getLogger("affidavit.agent").setLevel(logging.ERROR)
-    with _simulated(liars) as app:
+    with _simulated(liars) as settings:
         return [
-            _attacked(app, name, seed, liar, _subject(scenarios, name, seed))
+            _attacked(settings, name, seed, liar, _subject(scenarios, name, seed))
             for seed, liar in enumerate(liars.values())
         ]
 
@@ -64,22 +66,18 @@ class Liar:
         return reply
 
 
-def _attacked(app: App, name: str, seed: int, liar: Liar, subject: WorkloadScenario) -> AttackRun:
-    settings = app.settings.model_copy(update={"chat_model_id": f"{PREFIX}{name}-{seed}"})
-    supervisor = supervisor_of(replace(app, settings=settings), subject)
-    run = run_incident(subject, seed, supervisor, name=f"{name}-")
+def _attacked(settings: Settings, name: str, seed: int, liar: Liar, subject: WorkloadScenario) -> AttackRun:
+    """Each run has its own stores: alerts of one function at one time would be one incident."""
+    asked = settings.model_copy(update={"chat_model_id": f"{PREFIX}{name}-{seed}"})
+    with thrown_away(asked, runs=1) as app:
+        run = run_incident(subject, seed, supervisor_of(app, subject), name=f"{name}-")
     return AttackRun(attack=name, seed=seed, deviations=liar.deviations, run=run)
 
 
 @contextmanager
-def _simulated(scripts: Mapping[str, Script]) -> Generator[App]:
-    settings = Settings.from_environment({"CHAT_PROVIDER": "bedrock"})
-    with (
-        BedrockSimulator(scripts=scripts) as simulator,
-        _environment(simulated_aws(simulator.url)),
-        thrown_away(settings, runs=len(scripts)) as app,
-    ):
-        yield app
+def _simulated(scripts: Mapping[str, Script]) -> Generator[Settings]:
+    with BedrockSimulator(scripts=scripts) as simulator, _environment(simulated_aws(simulator.url)):
+        yield Settings.from_environment({"CHAT_PROVIDER": "bedrock"})
 
 
 def simulated_aws(url: str) -> dict[str, str]:

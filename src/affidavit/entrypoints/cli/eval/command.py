@@ -1,4 +1,4 @@
-"""`affidavit eval`."""
+"""Runs `affidavit eval`."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from affidavit.bootstrap import build_app
+from affidavit.bootstrap import build_app, build_library
 from affidavit.bundle.workspace import prepare_output, publish
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.cli.output import write_json
@@ -17,15 +17,14 @@ from affidavit.entrypoints.report.evaluation import print_evaluation
 from affidavit.entrypoints.report.evaluation_page import render_evaluation
 from affidavit.entrypoints.report.screen import make_console
 from affidavit.errors import InputRefused
-from affidavit.evaluation.adversarial import AdversarialResult
 from affidavit.evaluation.baseline import as_baseline, baseline_file, stored_baseline
 from affidavit.evaluation.gates import Bound, check_gates, load_gates
-from affidavit.evaluation.history import PastRun, append_run, load_history, past_run
-from affidavit.evaluation.incident_result import IncidentsResult
-from affidavit.evaluation.mutations import Mutation, run_mutations
-from affidavit.evaluation.nodes import ScenarioRun, run_scenarios
-from affidavit.evaluation.regression import accept, changes, stored_answers
-from affidavit.evaluation.result import (
+from affidavit.evaluation.history import EvaluationRun, append_run, load_history, past_run
+from affidavit.evaluation.incidents.adversarial import AdversarialResult
+from affidavit.evaluation.incidents.result import IncidentsResult
+from affidavit.evaluation.nodes.mutations import Mutation, run_mutations
+from affidavit.evaluation.nodes.regression import accept, changes, stored_answers
+from affidavit.evaluation.nodes.result import (
     VERSION,
     EvaluationResult,
     NodesResult,
@@ -34,15 +33,21 @@ from affidavit.evaluation.result import (
     result_from_json,
     result_to_json,
 )
-from affidavit.evaluation.scenario import load_scenarios
+from affidavit.evaluation.nodes.runs import ScenarioRun, run_scenarios
+from affidavit.evaluation.nodes.scenario import load_scenarios
+from affidavit.evaluation.nodes.verdicts.cases import verdict_cases
+from affidavit.evaluation.nodes.verdicts.judge import JudgedVerdict
+from affidavit.evaluation.nodes.verdicts.runs import judge_verdicts
 from affidavit.knowledge import Knowledge, load_knowledge
-from affidavit.nodes.library import Library
+from affidavit.nodes.library.library import Library
 from affidavit.settings import Settings
 
 RESULT = "evaluation.json"
 PAGE = "evaluation.html"
 
 
+# Only measured on the built-in incidents.
+VERDICTS = "nodes.verdicts_"
 NODES, INCIDENTS, ADVERSARIAL = "nodes", "incidents", "adversarial"
 PARTS = (NODES, INCIDENTS, ADVERSARIAL)
 
@@ -72,7 +77,7 @@ class EvalOptions:
 
     @property
     def is_ours(self) -> bool:
-        """Answers and numbers are kept for our own scenarios and rules alone; others have none to compare with."""
+        """Whether the built-in scenarios and rules are used: only for these are there kept answers to compare with."""
         return self.scenarios is None and self.rules is None and self.provider == "offline"
 
 
@@ -81,6 +86,8 @@ def run_eval(options: EvalOptions) -> Exit:
     gates = load_gates(options.gate)
     if options.with_mutations:
         gates = {"nodes.uncovered": Bound(at_most=0), **gates}
+    if not options.is_ours:
+        gates = {name: bound for name, bound in gates.items() if not name.startswith(VERDICTS)}
     before = result_from_json(options.baseline) if options.baseline is not None else _accepted(options)
     past = load_history(options.history) if options.history is not None else ()
     if options.out is not None:
@@ -126,14 +133,14 @@ def _evaluated(options: EvalOptions) -> EvaluationResult:
 
 
 def _incidents(options: EvalOptions, counter: "_Counter") -> IncidentsResult:
-    from affidavit.entrypoints.cli.eval_incidents import IncidentWish, evaluate_incidents
+    from affidavit.entrypoints.cli.eval.incidents import IncidentWish, evaluate_incidents
 
     wish = IncidentWish(provider=options.provider, k=options.k, scenarios=options.scenarios, workers=options.workers)
     return evaluate_incidents(wish, counter.show)
 
 
 def _adversarial(options: EvalOptions, counter: "_Counter") -> AdversarialResult:
-    from affidavit.entrypoints.cli.eval_adversarial import evaluate_adversarial
+    from affidavit.entrypoints.cli.eval.adversarial import evaluate_adversarial
 
     return evaluate_adversarial(options.seeds, options.workers, counter.show)
 
@@ -145,15 +152,25 @@ def _nodes(options: EvalOptions, knowledge: Knowledge, counter: "_Counter") -> N
     for run in run_scenarios(scenarios, knowledge, workers=workers, library=local_library):
         runs.append(run)
         counter.show(f"{len(runs)} of {len(scenarios)} scenarios  {run.scenario.id}")
+    verdicts = _verdicts(knowledge, workers, counter) if options.is_ours else []
     mutations = _mutations(runs, knowledge, workers, counter) if options.with_mutations else None
     if options.is_accepting:
         accept(runs, cast("Path", stored_answers()))
-    return nodes_result(runs, changes(runs, stored_answers()) if options.is_ours else (), mutations)
+    changed = changes(runs, stored_answers()) if options.is_ours else ()
+    return nodes_result(runs, changed, mutations, verdicts)
+
+
+def _verdicts(knowledge: Knowledge, workers: int, counter: "_Counter") -> list[JudgedVerdict]:
+    cases, found = verdict_cases(), list[JudgedVerdict]()
+    for judged in judge_verdicts(cases, knowledge, workers=workers):
+        found.append(judged)
+        counter.show(f"{len(found)} of {len(cases)} verdicts  {judged.id}")
+    return found
 
 
 def local_library(folder: Path, knowledge: Knowledge) -> Library:
     app = build_app(Settings.from_environment({"AFFIDAVIT_DATA": str(folder)}))
-    return Library(objects=app.objects, state=app.state, clock=app.clock, knowledge=knowledge)
+    return build_library(app, knowledge)
 
 
 def _mutations(runs: list[ScenarioRun], knowledge: Knowledge, workers: int, counter: "_Counter") -> list[Mutation]:
@@ -174,7 +191,7 @@ def _accept_baseline(result: EvaluationResult) -> None:
 
 
 def _present(
-    result: EvaluationResult, before: EvaluationResult | None, past: Sequence[PastRun], options: EvalOptions
+    result: EvaluationResult, before: EvaluationResult | None, past: Sequence[EvaluationRun], options: EvalOptions
 ) -> None:
     if options.out is not None:
         page = render_evaluation(result, before, past)

@@ -7,22 +7,25 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from affidavit.bootstrap import App, build_app
+from affidavit.bootstrap import App, build_app, build_library
 from affidavit.entrypoints.supervision import build_supervisor
-from affidavit.evaluation.incident_result import IncidentsResult, incidents_result
-from affidavit.evaluation.incident_runs import run_incident
-from affidavit.evaluation.incidents import IncidentRun
-from affidavit.evaluation.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenarios
+from affidavit.evaluation.incidents.metrics import IncidentRun
+from affidavit.evaluation.incidents.node_runs import run_node_incident
+from affidavit.evaluation.incidents.node_scenarios import NodeIncidentScenario, node_incident_scenarios
+from affidavit.evaluation.incidents.result import IncidentsResult, incidents_result
+from affidavit.evaluation.incidents.runs import run_incident
+from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenarios
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_nowhere
 from affidavit.settings import Settings
 
 if TYPE_CHECKING:
-    from affidavit.agent.toolbox import Toolbox
+    from affidavit.agent.toolbox.toolbox import Toolbox
 
 Show = Callable[[str], None]
 In = TypeVar("In")
@@ -38,17 +41,22 @@ class IncidentWish:
 
 
 def evaluate_incidents(wish: IncidentWish, show: Show) -> IncidentsResult:
-    from affidavit.agent.providers import chat_model
+    from affidavit.agent.chat.providers import chat_model
 
     scenarios = load_workload_scenarios(wish.scenarios or SCENARIOS)
     settings = Settings.from_environment().model_copy(update={"chat_provider": wish.provider})
-    # A chat model that is not configured is no bad score: it is refused before the first run.
+    # A missing chat model must not look like a bad score, so it is refused before the first run.
     chat_model(settings)
+    # Scenarios of one's own are of functions.
+    nodes = node_incident_scenarios() if wish.scenarios is None else ()
     runs: list[IncidentRun] = []
-    for done in side_by_side(partial(_run_scenario, settings, wish.k), scenarios, wish.workers):
+    for done in chain(
+        side_by_side(partial(_run_scenario, settings, wish.k), scenarios, wish.workers),
+        side_by_side(partial(_run_node, settings, wish.k), nodes, wish.workers),
+    ):
         runs += done
-        show(f"{len(runs)} of {len(scenarios) * wish.k} runs  {done[0].scenario}")
-    return incidents_result(scenarios, runs, provider=wish.provider, k=wish.k)
+        show(f"{len(runs)} of {(len(scenarios) + len(nodes)) * wish.k} runs  {done[0].scenario}")
+    return incidents_result([*scenarios, *nodes], runs, provider=wish.provider, k=wish.k)
 
 
 def _run_scenario(settings: Settings, k: int, scenario: WorkloadScenario) -> list[IncidentRun]:
@@ -56,8 +64,19 @@ def _run_scenario(settings: Settings, k: int, scenario: WorkloadScenario) -> lis
         return [run_incident(scenario, attempt, supervisor_of(app, scenario)) for attempt in range(1, k + 1)]
 
 
+def _run_node(settings: Settings, k: int, scenario: NodeIncidentScenario) -> list[IncidentRun]:
+    runs: list[IncidentRun] = []
+    for attempt in range(1, k + 1):
+        with thrown_away(settings, runs=1) as app:
+            supervisor = build_supervisor(app, emit=to_nowhere)
+            runs.append(run_node_incident(scenario, attempt, supervisor, build_library(app)))
+    return runs
+
+
 def side_by_side(run: Callable[[In], Out], each: Sequence[In], workers: int | None) -> Iterator[Out]:
-    """In the order given, in processes. Twice as many as cores by default: a run waits for disks and replies."""
+    """Runs in parallel; results are in the order given. Twice as many processes as cores, as runs wait a lot."""
+    if not each:
+        return
     many = workers or 2 * (os.cpu_count() or 1)
     with ProcessPoolExecutor(max_workers=min(many, len(each)), mp_context=get_context("fork")) as pool:
         yield from pool.map(run, each)
@@ -65,17 +84,17 @@ def side_by_side(run: Callable[[In], Out], each: Sequence[In], workers: int | No
 
 @contextmanager
 def thrown_away(settings: Settings, *, runs: int) -> Generator[App]:
-    """Stores of their own that are gone afterwards; the circuit breaker has room for all `runs`."""
+    """Temporary stores. The circuit breaker allows all `runs`."""
     with tempfile.TemporaryDirectory(prefix="affidavit-eval-") as folder:
         own = {"data_dir": Path(folder), "logs_bucket": "", "max_incidents_per_hour": runs}
         yield build_app(settings.model_copy(update=own))
 
 
 def supervisor_of(app: App, scenario: WorkloadScenario) -> Supervisor:
-    """Its tools see the scenario's account and no other."""
+    """A supervisor whose tools see only the scenario's account."""
 
     def toolbox() -> "Toolbox":
-        from affidavit.agent.toolbox import DirectToolProvider
+        from affidavit.agent.toolbox.toolbox import DirectToolProvider
 
         return lambda _: DirectToolProvider(scenario.workloads())
 

@@ -12,20 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 from affidavit.bootstrap import App, build_app
 from affidavit.entrypoints.cli.exits import Exit
-from affidavit.entrypoints.cli.incident_text import print_incident, print_list, told_as_json
+from affidavit.entrypoints.cli.incident.node import node_incident, wait_for_evidence
+from affidavit.entrypoints.cli.incident.text import print_incident, print_list, told_as_json
 from affidavit.entrypoints.report.screen import make_console
 from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.errors import InputRefused
 from affidavit.incidents.incident import Incident, IncidentId
-from affidavit.incidents.intake import BadRecord, NotAFault, Notice, notices_of, read_alert
-from affidavit.incidents.state import State, not_known
+from affidavit.incidents.intake.alert_incident import NotAFault
+from affidavit.incidents.intake.event_reader import AlertReading, BadRecord, BundleNews, read_alert, readings_of
+from affidavit.incidents.store.state import IncidentState, not_known
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_nowhere
 from affidavit.settings import Settings
 
 if TYPE_CHECKING:
-    from affidavit.agent.toolbox import Toolbox
-    from affidavit.evaluation.workload_scenarios import WorkloadScenario
+    from affidavit.agent.toolbox.toolbox import Toolbox
+    from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario
 
 LOOK_SECONDS = 2.0
 
@@ -36,12 +38,16 @@ class Submission:
     scenario: str | None
     is_offline: bool
     minutes: int
+    node: str | None = None
+    bundle: Path | None = None
 
 
 def run_submit(wish: Submission, *, as_json: bool, no_color: bool) -> Exit:
     scenario = _scenario(wish.scenario) if wish.scenario is not None else None
     supervisor = _supervisor(wish, scenario)
     names = [_submit_one(incident, supervisor, wish.minutes) for incident in _incidents(wish, scenario, supervisor)]
+    for name in names:
+        wait_for_evidence(name, supervisor, minutes=wish.minutes, no_color=no_color)
     if as_json and len(names) != 1:
         return _present_list(list(dict.fromkeys(names)), supervisor)
     return max((_present(one, supervisor, as_json=as_json, no_color=no_color) for one in names), default=Exit.DONE)
@@ -85,14 +91,12 @@ def run_watch(name: str, *, minutes: int, no_color: bool) -> Exit:
     return _present(IncidentId(name), supervisor, as_json=False, no_color=no_color)
 
 
-def _is_moving(state: State) -> bool:
+def _is_moving(state: IncidentState) -> bool:
     return state.status.is_open or state.next_attempt_at is not None
 
 
 def _submit_one(incident: Incident, supervisor: Supervisor, minutes: int) -> IncidentId:
-    incident = supervisor.joined(incident)
-    supervisor.receive(incident, remaining=timedelta(minutes=minutes))
-    return incident.incident_id
+    return supervisor.receive(incident, remaining=timedelta(minutes=minutes)).incident_id
 
 
 def _present_list(names: list[IncidentId], supervisor: Supervisor) -> Exit:
@@ -111,7 +115,7 @@ def _present(incident_id: IncidentId, supervisor: Supervisor, *, as_json: bool, 
     return Exit.DONE if state.status.has_diagnosis else Exit.FOUND
 
 
-def _state(incident_id: IncidentId, supervisor: Supervisor) -> State:
+def _state(incident_id: IncidentId, supervisor: Supervisor) -> IncidentState:
     state = supervisor.states.get_state(incident_id)
     if state is None:
         raise not_known(incident_id)
@@ -122,29 +126,43 @@ def _state(incident_id: IncidentId, supervisor: Supervisor) -> State:
 
 
 def _incidents(wish: Submission, scenario: "WorkloadScenario | None", supervisor: Supervisor) -> list[Incident]:
+    if wish.node is not None:
+        return [_named_node(wish)]
+    if wish.bundle is not None:
+        raise InputRefused("--bundle needs --node", hint="name the node that the bundle is of: --node i-…")
     if wish.alert is None and scenario is None:
-        raise InputRefused("there is no alert", hint="give a JSON file, - for standard input, or --scenario NAME")
+        raise InputRefused(
+            "there is no alert", hint="give a JSON file, - for standard input, --node INSTANCE or --scenario NAME"
+        )
     if wish.alert is None and scenario is not None:
-        # Scenarios share one function and one alarm; by its alert alone the second would be the first again.
+        # Scenarios share one function and one alarm, so without a change the second alert would be a duplicate.
         own = IncidentId(f"scenario-{scenario.scenario_id}")
         found = [_fault(notice) for notice in _notices(scenario.event(), supervisor)]
         return [replace(incident, incident_id=own, may_join=None) for incident in found]
     return [_fault(notice) for notice in _notices(_read(str(wish.alert)), supervisor)]
 
 
-def _notices(event: Any, supervisor: Supervisor) -> list[Notice]:
+def _named_node(wish: Submission) -> Incident:
+    if wish.alert is not None or wish.scenario is not None:
+        raise InputRefused("--node brings its own alert", hint="leave out the alert file and --scenario")
+    return node_incident(str(wish.node), wish.bundle, build_app(Settings.from_environment()))
+
+
+def _notices(event: Any, supervisor: Supervisor) -> list[AlertReading]:
     now = supervisor.clock.now()
     if isinstance(event, dict) and "Records" in event:
-        return notices_of(event, now=now)  # pyright: ignore[reportUnknownArgumentType] any JSON object
+        return readings_of(event, now=now)  # pyright: ignore[reportUnknownArgumentType] any JSON object
     return [read_alert(event, now=now)]
 
 
-def _fault(notice: Notice) -> Incident:
+def _fault(notice: AlertReading) -> Incident:
     match notice:
         case BadRecord():
             raise InputRefused(f"the alert cannot be read: {notice.problem}", hint="see `affidavit incident submit -h`")
         case NotAFault():
             raise InputRefused(f"this reports no fault: {notice.why}", hint="only an alarm that fired is an incident")
+        case BundleNews():
+            raise InputRefused("this is news of a bundle and no alert", hint="give an alert, or --node INSTANCE")
         case Incident():
             return notice
 
@@ -159,7 +177,7 @@ def _read(name: str) -> Any:
 
 
 def _scenario(name: str) -> "WorkloadScenario":
-    from affidavit.evaluation.workload_scenarios import SCENARIOS, load_workload_scenario
+    from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, load_workload_scenario
 
     path = Path(name) if name.endswith((".yaml", ".yml")) else SCENARIOS / f"{name}.yaml"
     if not path.is_file():
@@ -181,7 +199,7 @@ def _supervisor(wish: Submission, scenario: "WorkloadScenario | None") -> Superv
 
 def _tools_of(scenario: "WorkloadScenario") -> "Callable[[], Toolbox]":
     def toolbox() -> "Toolbox":
-        from affidavit.agent.toolbox import DirectToolProvider
+        from affidavit.agent.toolbox.toolbox import DirectToolProvider
 
         return lambda _: DirectToolProvider(scenario.workloads())
 

@@ -41,8 +41,19 @@ def submit(
         typer.Argument(
             metavar="ALERT",
             help="A JSON file with an alert (SNS event, CloudWatch alarm, EventBridge event, failure report); - reads "
-            "standard input. Not needed with --scenario, which brings its own.",
+            "standard input. Not needed with --scenario, which brings its own, nor with --node.",
         ),
+    ] = None,
+    node: Annotated[
+        str | None,
+        typer.Option(
+            metavar="INSTANCE",
+            help="Ask about a node instead of an alert, by its instance id: with the bundle that is given or stored, "
+            "or with one that is collected now where that is allowed.",
+        ),
+    ] = None,
+    bundle: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --node: a bundle of that node, archive or folder.")
     ] = None,
     scenario: Scenario = None,
     offline: Offline = False,
@@ -50,14 +61,16 @@ def submit(
     as_json: Json = False,
     no_color: NoColor = False,
 ) -> None:
-    """Hand over an alert, wait for the diagnosis and print it.
+    """Hand over an alert, or name a node, wait for the diagnosis and print it.
 
     State lies in AFFIDAVIT_DATA, or in AWS when LOGS_BUCKET is set. The same alert twice is one incident. With --json
     an event of several records gives a list, of one record an object.
-    """
-    from affidavit.entrypoints.cli.incident_commands import Submission, run_submit
 
-    wish = Submission(alert=alert, scenario=scenario, is_offline=offline, minutes=minutes)
+    Example: affidavit incident submit alert.json --offline
+    """
+    from affidavit.entrypoints.cli.incident.actions import Submission, run_submit
+
+    wish = Submission(alert=alert, scenario=scenario, is_offline=offline, minutes=minutes, node=node, bundle=bundle)
     raise typer.Exit(run_submit(wish, as_json=as_json, no_color=no_color))
 
 
@@ -68,16 +81,22 @@ def list_incidents(
     as_json: Json = False,
     no_color: NoColor = False,
 ) -> None:
-    """The latest incidents, newest first, with their state and cause."""
-    from affidavit.entrypoints.cli.incident_commands import run_list
+    """The latest incidents, newest first, with their state and cause.
+
+    Example: affidavit incident list --days 7
+    """
+    from affidavit.entrypoints.cli.incident.actions import run_list
 
     raise typer.Exit(run_list(days=days, limit=limit, as_json=as_json, no_color=no_color))
 
 
 @app.command(epilog=INCIDENT_EXITS)
 def show(incident: IncidentArgument, as_json: Json = False, no_color: NoColor = False) -> None:
-    """Cause, evidence with quotes and where they stand, plan, and what stayed unknown."""
-    from affidavit.entrypoints.cli.incident_commands import run_show
+    """Cause, evidence with quotes and where they stand, plan, and what stayed unknown.
+
+    Example: affidavit incident show inc-4f2a91c07b3e
+    """
+    from affidavit.entrypoints.cli.incident.actions import run_show
 
     raise typer.Exit(run_show(incident, as_json=as_json, no_color=no_color))
 
@@ -88,8 +107,11 @@ def watch(
     minutes: Annotated[int, typer.Option(min=1, max=60, help="Give up watching after so long.")] = 15,
     no_color: NoColor = False,
 ) -> None:
-    """Follow an incident until it ends, then show it."""
-    from affidavit.entrypoints.cli.incident_commands import run_watch
+    """Follow an incident until it ends, then show it.
+
+    Example: affidavit incident watch inc-4f2a91c07b3e
+    """
+    from affidavit.entrypoints.cli.incident.actions import run_watch
 
     raise typer.Exit(run_watch(incident, minutes=minutes, no_color=no_color))
 
@@ -102,8 +124,11 @@ def redrive(
     minutes: Minutes = 5,
     no_color: NoColor = False,
 ) -> None:
-    """Run an incident again that ended without a diagnosis, whether or not its next attempt is due."""
-    from affidavit.entrypoints.cli.incident_commands import Submission, run_redrive
+    """Run an incident again that ended without a diagnosis, whether or not its next attempt is due.
+
+    Example: affidavit incident redrive inc-4f2a91c07b3e --offline
+    """
+    from affidavit.entrypoints.cli.incident.actions import Submission, run_redrive
 
     wish = Submission(alert=None, scenario=scenario, is_offline=offline, minutes=minutes)
     raise typer.Exit(run_redrive(incident, wish, no_color=no_color))
@@ -115,22 +140,38 @@ def export(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file instead of standard output.")] = (
         None
     ),
+    sign: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            help="With --out: sign it with this Ed25519 key (a PEM file, or awskms:KEY) into FILE.statement.json.",
+        ),
+    ] = None,
 ) -> None:
-    """Everything an incident was diagnosed from, redacted, as one file that `replay` investigates again."""
-    from affidavit.entrypoints.cli.incident_export import run_export
+    """Everything an incident was diagnosed from, redacted, as one file that `replay` investigates again.
 
-    raise typer.Exit(run_export(incident, out=out))
+    Example: affidavit incident export inc-4f2a91c07b3e --out incident.json
+    """
+    from affidavit.entrypoints.cli.incident.export import run_export
+
+    raise typer.Exit(run_export(incident, out=out, sign=sign))
 
 
 @app.command(epilog=INCIDENT_EXITS)
 def replay(
     cassette: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `export` wrote.")],
+    key: Annotated[
+        Path | None,
+        typer.Option(metavar="PUB", help="FILE.statement.json must be signed by this public key (PEM)."),
+    ] = None,
     no_color: NoColor = False,
 ) -> None:
     """Investigate a recorded incident again, with what tools and chat model said then, and compare the diagnoses.
 
     Needs no AWS account and no chat model; nothing is stored.
-    """
-    from affidavit.entrypoints.cli.incident_export import run_replay
 
-    raise typer.Exit(run_replay(cassette, no_color=no_color))
+    Example: affidavit incident replay incident.json
+    """
+    from affidavit.entrypoints.cli.incident.export import run_replay
+
+    raise typer.Exit(run_replay(cassette, no_color=no_color, key=key))

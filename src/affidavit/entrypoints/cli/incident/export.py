@@ -1,6 +1,8 @@
-"""`affidavit incident export` and `replay`: hand an incident on, investigate it again from what was recorded."""
+"""Runs `affidavit incident export` and `replay`: writes an incident to a file, and investigates it again from that."""
 
 import json
+import os
+import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,46 +12,55 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from affidavit.bootstrap import build_app
-from affidavit.entrypoints.cli.eval_incidents import thrown_away
+from affidavit.entrypoints.cli.eval.incidents import thrown_away
 from affidavit.entrypoints.cli.exits import Exit
-from affidavit.entrypoints.cli.incident_text import print_incident
+from affidavit.entrypoints.cli.incident.signed_export import sealed_export, signature_problems, statement_path
+from affidavit.entrypoints.cli.incident.text import print_incident
 from affidavit.entrypoints.report.screen import harmless, make_console, text
 from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.cassette import Cassette, Playback, cassette_from_json, cassette_to_json, record
-from affidavit.incidents.context import Context
-from affidavit.incidents.diagnostician import Diagnostician
+from affidavit.incidents.attempt.diagnostician import Diagnostician
+from affidavit.incidents.evidence.readiness import TOOL, RecordedEvidence
+from affidavit.incidents.export.cassette import Cassette, Playback, cassette_from_json, cassette_to_json, record
+from affidavit.incidents.export.cited_lines import CitedLines
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.state import State, not_known
+from affidavit.incidents.store.context import IncidentContext
+from affidavit.incidents.store.state import IncidentState, not_known
 from affidavit.incidents.telemetry import to_nowhere
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 from affidavit.settings import Settings
 
 if TYPE_CHECKING:
-    from affidavit.agent.toolbox import Toolbox
+    from affidavit.agent.toolbox.toolbox import Toolbox
 
 
-def run_export(name: str, *, out: Path | None) -> Exit:
+def run_export(name: str, *, out: Path | None, sign: str | None = None) -> Exit:
+    if sign is not None and out is None:
+        raise InputRefused("--sign needs a place to keep the statement", hint="add --out FILE")
     supervisor = build_supervisor(build_app(Settings.from_environment()), emit=to_nowhere)
     state, context = supervisor.states.get_state(IncidentId(name)), supervisor.contexts.get_context(IncidentId(name))
     if state is None:
         raise not_known(IncidentId(name))
     if context is None:
         raise EvidenceUnavailable(f"incident {name} was not investigated yet", hint="export it when it has ended")
-    cassette = _tried(record(state.incident, context, supervisor.records))
+    cassette = _tried(record(state.incident, context, supervisor.records, supervisor.source))
     told = cassette_to_json(cassette)
     if out is None:
         sys.stdout.write(told)
     else:
+        # First, so that a key that cannot sign leaves no export without its statement.
+        statement = sealed_export(cassette, told.encode(), out, sign) if sign is not None else None
         _write(out, told)
+        if statement is not None:
+            _write(statement_path(out), statement.decode())
     for note in cassette.notes:
         sys.stderr.write(f"note: {harmless(note)}\n")
     return Exit.DONE
 
 
 def _tried(cassette: Cassette) -> Cassette:
-    """Played back once before it leaves: what it does not bring back, it says."""
+    """Replays the export once, so that the file says what it cannot reproduce."""
     _, context = replayed(cassette)
     differing = differences(cassette.diagnosis, context.diagnosis if context is not None else None)
     if not differing:
@@ -58,10 +69,14 @@ def _tried(cassette: Cassette) -> Cassette:
     return replace(cassette, notes=(*cassette.notes, note))
 
 
-def run_replay(path: Path, *, no_color: bool) -> Exit:
-    """The recorded turns, or rules where there are none, conclude from the recorded answers; then both are compared."""
-    cassette = cassette_from_json(_read(path), name=str(path))
+def run_replay(path: Path, *, no_color: bool, key: Path | None = None) -> Exit:
+    """Diagnoses again from recorded answers, by the recorded turns or else by rules, and compares the diagnoses."""
+    told = _read(path)
+    cassette = cassette_from_json(told, name=str(path))
     console = make_console(no_color=no_color)
+    if key is not None and (fallen := _unsigned(cassette, told, path, key)):
+        console.print(text(f"FELL   statement: {fallen}", "bold red"))
+        return Exit.FOUND
     state, context = replayed(cassette)
     print_incident(state, context, console)
     for note in cassette.notes:
@@ -75,10 +90,22 @@ def run_replay(path: Path, *, no_color: bool) -> Exit:
     return Exit.FOUND
 
 
-def replayed(cassette: Cassette) -> tuple[State, Context | None]:
-    """Through the supervisor and the graph of production, in stores that are thrown away."""
+def _unsigned(cassette: Cassette, told: str, path: Path, key: Path) -> str:
+    from affidavit.signing.keys import read_public_key
+
+    return next(signature_problems(cassette, told.encode(), path, read_public_key(key)), "")
+
+
+def replayed(cassette: Cassette) -> tuple[IncidentState, IncidentContext | None]:
+    """Replays through the supervisor and graph of production, in temporary stores."""
     with thrown_away(Settings.from_environment({"CHAT_PROVIDER": "offline"}), runs=1) as app:
-        supervisor = build_supervisor(app, emit=to_nowhere, toolbox=lambda: _toolbox(cassette))
+        supervisor = build_supervisor(
+            app,
+            emit=to_nowhere,
+            toolbox=lambda: _toolbox(cassette),
+            source=CitedLines(cassette.lines),
+            evidence=_evidence(cassette),
+        )
         if cassette.turns:
             supervisor = replace(supervisor, diagnostician=lambda: _spoken(cassette))
         supervisor.receive(cassette.incident, remaining=timedelta(minutes=5))
@@ -89,11 +116,19 @@ def replayed(cassette: Cassette) -> tuple[State, Context | None]:
     return state, context
 
 
+def _evidence(cassette: Cassette) -> RecordedEvidence | None:
+    """Which bundle of a node was chosen then."""
+    chosen = [entry.answer for entry in cassette.entries if entry.tool == TOOL]
+    return RecordedEvidence(record=chosen[-1]) if chosen and isinstance(chosen[-1], Mapping) else None
+
+
 def _spoken(cassette: Cassette) -> Diagnostician:
-    from affidavit.agent.recorded import RecordedChat
+    from affidavit.agent.chat.recorded import RecordedChat
     from affidavit.agent.run import ChatDiagnostician
 
-    return ChatDiagnostician(chat=RecordedChat(turns=cassette.turns), toolbox=_toolbox(cassette))
+    return ChatDiagnostician(
+        chat=RecordedChat(turns=cassette.turns), toolbox=_toolbox(cassette), source=CitedLines(cassette.lines)
+    )
 
 
 def differences(recorded: Diagnosis | None, replayed: Diagnosis | None) -> list[str]:
@@ -105,8 +140,12 @@ def differences(recorded: Diagnosis | None, replayed: Diagnosis | None) -> list[
 
 
 def _write(path: Path, told: str) -> None:
+    """For the owner alone: it holds what logs and alerts said. A file that was there keeps no wider mode."""
     try:
-        path.write_text(told, "utf-8")
+        with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                os.fchmod(file.fileno(), 0o600)
+            file.write(told)
     except OSError as error:
         raise InputRefused(f"{path} cannot be written: {error.strerror}", hint="choose another --out") from error
 
@@ -124,7 +163,7 @@ def _toolbox(cassette: Cassette) -> "Toolbox":
 
 @dataclass(frozen=True)
 class _Recorded:
-    """Tools that say what they said then."""
+    """Tools that return their recorded answers."""
 
     playback: Playback
 

@@ -1,4 +1,4 @@
-"""An incident for a tired person: the cause first, then why to believe it, what to do, and what nobody knows."""
+"""Prints an incident: the cause first, then why to believe it, what to do, and what is not known."""
 
 import json
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from rich.console import Console
 
 from affidavit.entrypoints.report.screen import text
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer
-from affidavit.incidents.context import Context
-from affidavit.incidents.state import State
+from affidavit.incidents.store.context import IncidentContext
+from affidavit.incidents.store.state import IncidentState
 
 QUOTE_CHARACTERS = 300
 
 
-def print_incident(state: State, context: Context | None, console: Console) -> None:
+def print_incident(state: IncidentState, context: IncidentContext | None, console: Console) -> None:
     diagnosis = context.diagnosis if context is not None else None
     if diagnosis is not None:
         _print_diagnosis(diagnosis, console)
@@ -35,7 +35,7 @@ def _print_heading(title: str, console: Console) -> None:
     console.print(text(title, "bold"))
 
 
-def _print_no_diagnosis(state: State, console: Console) -> None:
+def _print_no_diagnosis(state: IncidentState, console: Console) -> None:
     style = "bold yellow" if state.status.is_open else "bold red"
     console.print(text(f"{state.status}: no diagnosis", style))
     if state.error_reason:
@@ -43,7 +43,7 @@ def _print_no_diagnosis(state: State, console: Console) -> None:
     console.print(text(f"  {_next_step(state)}", "dim"))
 
 
-def _next_step(state: State) -> str:
+def _next_step(state: IncidentState) -> str:
     incident_id = state.incident.incident_id
     if state.status.is_open:
         return f"it is being worked on; `affidavit incident watch {incident_id}` follows it"
@@ -56,14 +56,18 @@ def _print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     console.print(text(diagnosis.root_cause, "bold"))
     kinds = ", ".join(diagnosis.fault_types) or "no fault"
     level = diagnosis.confidence
-    console.print(text(f"{diagnosis.severity} · {kinds} · confidence {level.level} ({level.basis})"))
+    grade = f" · {diagnosis.grade}" if diagnosis.grade is not None else ""
+    console.print(text(f"{diagnosis.severity} · {kinds}{grade} · confidence {level.level} ({level.basis})"))
+    for one in diagnosis.open_obligations:
+        console.print(text(f"  open: {one}", "yellow"))
     if diagnosis.affected_resources:
         console.print(text(f"affects {', '.join(diagnosis.affected_resources)}"))
     _print_heading("Evidence (each re-read from what the tool answered)", console)
     for index, pointer in enumerate(diagnosis.evidence):
         _print_pointer(index, pointer, console)
     _print_plan(diagnosis, console)
-    _print_gaps(diagnosis.confidence.gaps or diagnosis.gaps, console)
+    gaps = diagnosis.confidence.gaps or diagnosis.gaps
+    _print_gaps([gap for gap in gaps if gap not in diagnosis.open_obligations], console)
 
 
 def _print_pointer(index: int, pointer: EvidencePointer, console: Console) -> None:
@@ -80,7 +84,7 @@ def _print_plan(diagnosis: Diagnosis, console: Console) -> None:
         _print_heading("Plan", console)
     for number, step in enumerate(diagnosis.remediation_plan, start=1):
         basis = ", ".join(f"[{index}]" for index in step.evidence_basis)
-        approval = ", needs approval" if step.requires_approval else ""
+        approval = (", needs approval" if step.requires_approval else "") + (", advice" if step.is_advice else "")
         console.print(text(f"  {number}. {step.action}  (because of {basis}; risk {step.risk_level}{approval})"))
         console.print(text(f"     {step.details}"))
 
@@ -92,16 +96,16 @@ def _print_gaps(gaps: Sequence[str], console: Console, *, title: str = "Not know
         console.print(text(f"  - {gap}"))
 
 
-def _print_gathered(state: State, context: Context, console: Console) -> None:
+def _print_gathered(state: IncidentState, context: IncidentContext, console: Console) -> None:
     if context.evidence is not None:
         command = f"affidavit incident show {state.incident.incident_id} --json"
         console.print()
         console.print(text(f"what the tools answered without a chat model: `{command}`, under `evidence`"))
 
 
-def _print_footer(state: State, context: Context | None, console: Console) -> None:
+def _print_footer(state: IncidentState, context: IncidentContext | None, console: Console) -> None:
     incident = state.incident
-    about = incident.function or "no function named"
+    about = incident.subject.id or "nothing named"
     console.print()
     console.print(
         text(f"{incident.incident_id} · {state.status} · {about} · {incident.occurred_at:%Y-%m-%d %H:%M} UTC")
@@ -112,14 +116,16 @@ def _print_footer(state: State, context: Context | None, console: Console) -> No
         console.print(text(f"prove it again with: affidavit verify {incident.incident_id}", "dim"))
 
 
-def _usage(state: State, context: Context) -> str:
+def _usage(state: IncidentState, context: IncidentContext) -> str:
     if context.llm_calls or state.error_category is not None:
         calls = "1 chat-model call" if context.llm_calls == 1 else f"{context.llm_calls} chat-model calls"
         return f"{calls}, {context.token_usage.total_tokens} tokens"
     return "concluded by rules, no chat model asked" if context.diagnosis is not None else "no chat model asked"
 
 
-def print_list(shown: Sequence[tuple[State, Context | None]], console: Console, *, days: int, is_cut: bool) -> None:
+def print_list(
+    shown: Sequence[tuple[IncidentState, IncidentContext | None]], console: Console, *, days: int, is_cut: bool
+) -> None:
     if not shown:
         console.print(f"No incident in the last {days} days. That is what was handed over here, not proof of health.")
     for state, context in shown:
@@ -136,7 +142,7 @@ def print_list(shown: Sequence[tuple[State, Context | None]], console: Console, 
         console.print(text("there are more; --limit shows them", "dim"))
 
 
-def told_as_json(state: State, context: Context | None) -> dict[str, Any]:
+def told_as_json(state: IncidentState, context: IncidentContext | None) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(json.dumps(asdict(state.incident), default=str))
     told.update(
         status=state.status.value,

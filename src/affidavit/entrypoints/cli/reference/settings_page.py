@@ -1,11 +1,11 @@
-"""`docs/reference/settings.md`, out of the settings themselves."""
+"""Writes `docs/reference/settings.md` from the settings themselves."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from affidavit.settings import Settings
 
-# Read where they matter, before or beside the settings.
+# Variables that are not settings, but are read elsewhere.
 ELSEWHERE = {
     "AWS_ENDPOINT_URL": "and the like for one service: where AWS is, as every AWS SDK reads it; the sandbox sets it",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "where spans and metrics are sent; nothing is sent without it",

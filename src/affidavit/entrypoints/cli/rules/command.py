@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from affidavit.entrypoints.cli.arguments.shared import OwnRules
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.cli.output import write_json
 from affidavit.errors import EvidenceUnavailable, InputRefused
@@ -13,7 +14,7 @@ from affidavit.evidence.severity import Severity
 
 if TYPE_CHECKING:
     from affidavit.checks.check import Check
-    from affidavit.rules.authoring import Library, Problem
+    from affidavit.rules.authoring import RuleLibrary, RuleProblem
     from affidavit.rules.rule import Rule, Sample
 
 EPILOG = """Exit codes: 0 done · 1 something does not hold, or nothing could be imported · 2 the input was refused ·
@@ -33,20 +34,20 @@ class ListFormat(StrEnum):
     JSON = "json"
 
 
-Overlay = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Rules of your own, added to the built-in ones; same id replaces.")
-]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder of your own rules; made when missing.")]
 
 
 @app.command("list", epilog=EPILOG)
 def list_rules(
-    rules: Overlay = None,
+    rules: OwnRules = None,
     area: Annotated[str | None, typer.Option(help="Only ids that begin with this, such as kernel.")] = None,
     severity: Annotated[Severity, typer.Option(help="Only this severity and above.")] = Severity.INFO,
     form: Annotated[ListFormat, typer.Option("--format", help="How to print the list.")] = ListFormat.TEXT,
 ) -> None:
-    """Every rule about lines and every check of command output: id, severity, name and where it comes from."""
+    """Every rule about lines and every check of command output: id, severity, name and where it comes from.
+
+    Example: affidavit rules list --area kubelet --severity high
+    """
     library = _library(rules)
     known = [
         *(
@@ -72,9 +73,12 @@ def list_rules(
 @app.command(epilog=EPILOG)
 def show(
     rule_id: Annotated[str, typer.Argument(metavar="ID", help="Such as kernel.oom-killer-invoked.")],
-    rules: Overlay = None,
+    rules: OwnRules = None,
 ) -> None:
-    """All about one rule or check: what it means, where it looks, its wordings and samples, what explains it away."""
+    """All about one rule or check: what it means, where it looks, its wordings and samples, what explains it away.
+
+    Example: affidavit rules show kernel.oom-killer-invoked
+    """
     library = _library(rules)
     check = next(((check, origin) for check, origin in _checks(rules) if check.id == rule_id), None)
     if check is not None:
@@ -107,7 +111,7 @@ def _file_lines(files: dict[str, str]) -> list[str]:
     return [line for path, text in files.items() for line in (f"{path}:", *(f"  {row}" for row in text.splitlines()))]
 
 
-def _show_rule(rule: "Rule", library: "Library") -> None:
+def _show_rule(rule: "Rule", library: "RuleLibrary") -> None:
     from affidavit.rules.authoring import files_read, look_alikes, when_it_counts
 
     _show_description(rule, library.origin(rule))
@@ -140,7 +144,10 @@ def test_rules(
         str | None, typer.Option("--in", metavar="PATH", help="With --line: the file of the bundle that holds it.")
     ] = None,
 ) -> None:
-    """Run the samples of every rule and say which hold; or try the rules on one line."""
+    """Run the samples of every rule and say which hold; or try the rules on one line.
+
+    Example: affidavit rules test --line "Out of memory: Killed process 7 (java)" --in kernel/dmesg
+    """
     from affidavit.rules.authoring import open_library, refuse_broken
 
     if (line is None) != (in_ is None):
@@ -155,7 +162,10 @@ def test_rules(
 def lint(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of your own rules.")],
 ) -> None:
-    """Load rules of your own and report every problem, not just the first."""
+    """Load rules of your own and report every problem, not just the first.
+
+    Example: affidavit rules lint my-rules
+    """
     from affidavit.rules.authoring import open_library, problems
 
     if not folder.is_dir():
@@ -175,7 +185,10 @@ def new(
     rule_id: Annotated[str, typer.Argument(metavar="ID", help="area.problem, such as kernel.disk-on-fire.")],
     out: Out,
 ) -> None:
-    """Write the commented skeleton of a rule, to fill in and lint."""
+    """Write the commented skeleton of a rule, to fill in and lint.
+
+    Example: affidavit rules new kernel.disk-on-fire --out my-rules
+    """
     from affidavit.rules.authoring import skeleton
     from affidavit.rules.pack import read_catalog
 
@@ -192,7 +205,12 @@ def import_rules(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A JSON configuration of the node problem detector.")],
     out: Out,
 ) -> None:
-    """Turn a node problem detector's configuration into rules, one for each pattern, and say what is left."""
+    """Turn a node problem detector's configuration into rules, one for each pattern, and say what is left.
+
+    A pattern whose lines a built-in rule finds already becomes no rule: it would be reported twice.
+
+    Example: affidavit rules import kernel-monitor.json --out my-rules
+    """
     from affidavit.rules.authoring import also_firing
     from affidavit.rules.importing import AREA, commented_file, import_detector, rule_file, slug
     from affidavit.rules.pack import load_pack
@@ -201,18 +219,21 @@ def import_rules(
     imported = import_detector(_text_of(file), taken_names=[rule.name for rule in pack.rules])
     left_ids = [f"{AREA}.{slug(left.reason)}-{number}" for number, left in enumerate(imported.left, start=1)]
     _refuse_existing(out, [f"{rule.id}.yaml" for rule in imported.rules] + [f"{left}.todo" for left in left_ids])
+    found_by = {rule.id: also_firing(rule, pack) for rule in imported.rules}
+    new = [rule for rule in imported.rules if not found_by[rule.id]]
     for rule in imported.rules:
-        known = also_firing(rule, pack)
-        found_by = f"  (found by {', '.join(known)} already)" if known else ""
-        _say(f"imported  {_write(out, f'{rule.id}.yaml', rule_file(rule))}{found_by}")
+        if rule in new:
+            _say(f"imported  {_write(out, f'{rule.id}.yaml', rule_file(rule))}")
+        else:
+            _say(f"known     {rule.name}: found by {', '.join(found_by[rule.id])} already")
     for left, left_id in zip(imported.left, left_ids, strict=True):
         note = f" ({_write(out, f'{left_id}.todo', commented_file(left))})" if left.pattern else ""
         _say(f"left out  {left.reason}: {left.why}{note}")
-    _say(f"{len(imported.rules)} imported, {len(imported.left)} left out")
+    _say(f"{len(new)} imported, {len(imported.rules) - len(new)} known already, {len(imported.left)} left out")
     raise typer.Exit(Exit.DONE if imported.rules else Exit.FOUND)
 
 
-def _library(rules: Path | None) -> "Library":
+def _library(rules: Path | None) -> "RuleLibrary":
     from affidavit.rules.authoring import open_library, refuse_broken
 
     if rules is not None and not rules.is_dir():
@@ -221,7 +242,7 @@ def _library(rules: Path | None) -> "Library":
 
 
 def _checks(rules: Path | None) -> "list[tuple[Check, str]]":
-    """With where each comes from."""
+    """The checks, each with where it comes from."""
     from affidavit.knowledge import load_knowledge
 
     built_in = {check.id: check for check in load_knowledge().checks}
@@ -229,15 +250,15 @@ def _checks(rules: Path | None) -> "list[tuple[Check, str]]":
     return [(check, "built-in" if built_in.get(check.id) == check else "overlay") for check in checks]
 
 
-def _problems_with_checks(folder: Path) -> "list[Problem]":
-    """What still keeps `analyze --rules` from loading the folder: its checks, or names that rules and checks share."""
+def _problems_with_checks(folder: Path) -> "list[RuleProblem]":
+    """Further problems that stop `analyze --rules`: bad checks, or names that rules and checks share."""
     from affidavit.knowledge import load_knowledge
-    from affidavit.rules.authoring import Problem
+    from affidavit.rules.authoring import RuleProblem
 
     try:
         load_knowledge(folder)
     except InputRefused as error:
-        return [Problem(about="", error=error)]
+        return [RuleProblem(about="", error=error)]
     return []
 
 
@@ -250,7 +271,7 @@ def _area(row: dict[str, str]) -> str:
     return row["id"].split(".")[0]
 
 
-def _try_line(library: "Library", line: str, path: str) -> Exit:
+def _try_line(library: "RuleLibrary", line: str, path: str) -> Exit:
     from affidavit.bundle.layout import component_of, role_of
     from affidavit.rules.authoring import judge_line
 
@@ -265,7 +286,7 @@ def _try_line(library: "Library", line: str, path: str) -> Exit:
     return Exit.DONE
 
 
-def _run_samples(library: "Library") -> Exit:
+def _run_samples(library: "RuleLibrary") -> Exit:
     from affidavit.rules.authoring import problems, touched_rules
 
     found = problems(library, style=False)
@@ -284,14 +305,14 @@ def _run_samples(library: "Library") -> Exit:
     return Exit.FOUND if found else Exit.DONE
 
 
-def _say_problem(problem: "Problem") -> None:
+def _say_problem(problem: "RuleProblem") -> None:
     about = f"{problem.about}: " if problem.about and problem.about not in str(problem.error) else ""
     hint = f" ({problem.error.hint})" if problem.error.hint else ""
     _say(f"BROKEN {about}{problem.error}{hint}")
 
 
 def _refuse_existing(out: Path, names: list[str]) -> None:
-    """An author may have changed what is there, so it is not overwritten."""
+    """Refuses to overwrite a file, because its author may have changed it."""
     for path in (_place(out, name) for name in names):
         if path.exists():
             raise InputRefused(f"{path} exists already", hint="choose another --out, or remove it first")

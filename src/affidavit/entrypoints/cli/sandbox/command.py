@@ -16,7 +16,7 @@ from affidavit.entrypoints.cli.exits import Exit
 from affidavit.errors import UpstreamFailed
 
 if TYPE_CHECKING:
-    from affidavit.sandbox.automation import OnUpload
+    from affidavit.sandbox.aws.automation import OnUpload
     from affidavit.sandbox.session import Session
 
 EPILOG = """Exit codes: 0 done · 1 none runs (status) · 2 the input was refused, one runs already, or none runs ·
@@ -51,6 +51,8 @@ def up(
     Everything listens on 127.0.0.1 and is forgotten when it stops. Bundles that its nodes upload are indexed as in AWS;
     the demo workload runs under its role and in its VPC, and its alerts reach a supervisor with an MCP server and a
     simulated Bedrock.
+
+    Example: affidavit sandbox up --detach
     """
     from affidavit.sandbox.session import refuse_second
 
@@ -60,7 +62,10 @@ def up(
 
 @app.command(epilog=EPILOG)
 def down() -> None:
-    """Stop the sandbox that runs for this folder."""
+    """Stop the sandbox that runs for this folder.
+
+    Example: affidavit sandbox down
+    """
     from affidavit.sandbox.session import end, needed_session
 
     session = needed_session(_data_dir())
@@ -70,7 +75,10 @@ def down() -> None:
 
 @app.command(epilog=EPILOG)
 def status() -> None:
-    """Say whether a sandbox runs for this folder, and what it has."""
+    """Say whether a sandbox runs for this folder, and what it has.
+
+    Example: affidavit sandbox status
+    """
     from affidavit.sandbox.session import running_session
 
     session = running_session(_data_dir())
@@ -87,7 +95,10 @@ def status() -> None:
 
 @app.command(epilog=EPILOG)
 def env() -> None:
-    """Print the variables to use: eval "$(affidavit sandbox env)"."""
+    """Print the variables to use, as a shell sets them.
+
+    Example: eval "$(affidavit sandbox env)"
+    """
     from affidavit.sandbox.session import needed_session
 
     _print_environment(needed_session(_data_dir()).environment)
@@ -95,9 +106,12 @@ def env() -> None:
 
 @app.command(epilog=INVOKE_EPILOG)
 def invoke() -> None:
-    """Run the sandbox's demo workload once and say how it went. It reports its own failures."""
+    """Run the sandbox's demo workload once and say how it went. It reports its own failures.
+
+    Example: affidavit sandbox invoke
+    """
+    from affidavit.sandbox.account.workload import run_workload
     from affidavit.sandbox.session import needed_session
-    from affidavit.sandbox.workload import run_workload
 
     ran = run_workload(needed_session(_data_dir()).environment)
     print(ran)
@@ -105,8 +119,8 @@ def invoke() -> None:
 
 
 def _up() -> Exit:
-    from affidavit.sandbox.bedrock import BedrockSimulator
-    from affidavit.sandbox.chat_scripts import FAILING
+    from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
+    from affidavit.sandbox.chat_models.scripts import FAILING
     from affidavit.sandbox.incident_path import IncidentPath
     from affidavit.sandbox.laptop import Sandbox
     from affidavit.sandbox.session import recorded
@@ -131,7 +145,7 @@ def _up() -> Exit:
 
 
 def _on_stop(stop: Callable[[int], None]) -> None:
-    """Ctrl-C is how a sandbox is meant to end: no failure, as it would be elsewhere."""
+    """Ctrl-C is the normal end of a sandbox, so it is no failure here."""
 
     def handle(number: int, _frame: object) -> None:
         stop(number)
@@ -141,10 +155,13 @@ def _on_stop(stop: Callable[[int], None]) -> None:
 
 
 def _up_detached() -> Exit:
+    from affidavit.sandbox.access.private_files import private_file
+
     data_dir = _data_dir()
     data_dir.mkdir(parents=True, exist_ok=True)
     log = data_dir / "sandbox.log"
-    with log.open("wb") as output:
+    # It holds the variables, with keys among them.
+    with private_file(log) as output:
         child = subprocess.Popen(
             [sys.executable, "-m", "affidavit", "sandbox", "up"],
             stdin=subprocess.DEVNULL,
@@ -170,31 +187,30 @@ def _awaited(child: "subprocess.Popen[bytes]", data_dir: Path, log: Path) -> "Se
 
 
 def _indexing() -> "OnUpload":
-    """What the bucket's event starts in AWS."""
+    """Indexes uploads, as the bucket's event does in AWS."""
     from functools import cache
 
-    from affidavit.bootstrap import build_app
+    from affidavit.adapters.aws.bundle_news import SnsBundleNews
+    from affidavit.adapters.aws.clients import AwsClients
+    from affidavit.bootstrap import build_app, build_library
     from affidavit.investigation import analyze
-    from affidavit.knowledge import load_knowledge
-    from affidavit.nodes.ingest import ingest
-    from affidavit.nodes.library import Library
+    from affidavit.nodes.ingest.ingest import ingest
+    from affidavit.nodes.library.library import Library
     from affidavit.settings import Settings
 
     @cache
     def library() -> Library:
-        app = build_app(Settings.from_environment())
-        return Library(
-            objects=app.objects,
-            state=app.state,
-            clock=app.clock,
-            knowledge=load_knowledge(),
-            directory=app.directory,
-            region=app.settings.region,
-        )
+        return build_library(build_app(Settings.from_environment()))
+
+    @cache
+    def news() -> SnsBundleNews:
+        settings = Settings.from_environment()
+        return SnsBundleNews(AwsClients(settings.region), settings.incident_topic_arn)
 
     def on_upload(_bucket: str, key: str) -> None:
-        # Alone: a process with threads must not fork.
-        ingest(key, library(), analyze=analyze, workers=1)
+        # With one worker: a process with threads must not fork.
+        marker = ingest(key, library(), analyze=analyze, workers=1).marker
+        news().tell(marker.instance_id)
 
     return on_upload
 

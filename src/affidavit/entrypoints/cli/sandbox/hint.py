@@ -1,4 +1,4 @@
-"""What to do about an AWS out of reach, where a sandbox is the reason: one that runs unseen, or one that is gone."""
+"""Gives a hint when AWS cannot be reached because of a sandbox: one that runs but is not used, or one that is gone."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -13,13 +13,13 @@ IS_GONE = (
     "AWS_ENDPOINT_URL names this machine, and nothing answers there: the sandbox is gone. Start one "
     f"(affidavit sandbox up --detach) and {USE_IT}; or go on in a new shell without its variables"
 )
-# By name: only adapters know botocore. It is a cause here, and nothing else has these names.
+# Matched by name, because only adapters may import botocore. No other errors have these names.
 _WITHOUT_LOGIN = frozenset({"NoCredentialsError"})
 _OUT_OF_REACH = frozenset({"EndpointConnectionError", "ConnectTimeoutError", "ConnectionClosedError"})
 
 
 def hint_of(error: AffidavitError) -> str:
-    """Its own hint, unless a sandbox explains it better."""
+    """The error's own hint, unless a sandbox explains it better."""
     if not isinstance(error, UpstreamFailed):
         return error.hint
     causes = {type(one).__name__ for one in _causes(error)}

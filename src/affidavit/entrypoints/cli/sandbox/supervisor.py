@@ -1,6 +1,6 @@
-"""The sandbox's supervisor process: what AWS does around our Lambda functions, then the functions themselves.
+"""The sandbox's supervisor process: does what AWS does around our Lambda functions, and runs them.
 
-`python -m affidavit.entrypoints.cli.sandbox_supervisor QUEUE_URL`, with the sandbox's variables set.
+`python -m affidavit.entrypoints.cli.sandbox.supervisor QUEUE_URL`, with the sandbox's variables set.
 """
 
 import logging
@@ -15,7 +15,7 @@ from typing import Any
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.entrypoints.lambdas import on_incident, on_watchdog_tick
 from affidavit.errors import AffidavitError
-from affidavit.sandbox.alert_queue import RUN_SECONDS, take_alerts
+from affidavit.sandbox.aws.alert_queue import RUN_SECONDS, take_alerts
 from affidavit.settings import Settings
 
 WATCHDOG_SECONDS = 300
@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 class RunContext:
     """What Lambda tells a function about its run."""
 
+    invoked_function_arn: str = ""
     started: float = field(default_factory=time.monotonic)
 
     def get_remaining_time_in_millis(self) -> int:
@@ -37,7 +38,7 @@ def main(queue_url: str) -> None:
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _setting(stopping))
-    on_incident.application()  # once, before threads want it
+    on_incident.application("")  # once, before threads need it
     threading.Thread(target=_watch, args=(stopping,), daemon=True).start()
     sqs = AwsClients(Settings.from_environment().region).client("sqs")
     take_alerts(sqs, queue_url, _handle, goes_on=lambda: not stopping.is_set())
@@ -55,12 +56,12 @@ def _handle(event: dict[str, Any]) -> object:
 
 
 def _watch(stopping: threading.Event) -> None:
-    """EventBridge's schedule."""
+    """Runs the watchdog as EventBridge's schedule does."""
     while not stopping.wait(WATCHDOG_SECONDS):
         try:
             on_watchdog_tick.handler({}, RunContext())
         except AffidavitError:
-            log.exception("the watchdog failed; it comes again")
+            log.exception("the watchdog failed; it will run again")
 
 
 if __name__ == "__main__":

@@ -10,15 +10,17 @@ import mcp.types as types
 from mcp import MCPError
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY
 from pydantic import Field
 
 from affidavit.entrypoints.mcp.callers import Caller, caller_of
-from affidavit.entrypoints.mcp.calls import Outcome
-from affidavit.entrypoints.mcp.failures import failure
-from affidavit.entrypoints.mcp.results import tool_result
-from affidavit.entrypoints.mcp.task_rows import LIFE, TaskRow
-from affidavit.entrypoints.mcp.tasks import FAILED, FOLLOWED, Tasks, result_of
-from affidavit.entrypoints.mcp.tool import Tool
+from affidavit.entrypoints.mcp.calls import CallOutcome
+from affidavit.entrypoints.mcp.scopes import AccessScope
+from affidavit.entrypoints.mcp.tasks.rows import LIFE, TaskRow
+from affidavit.entrypoints.mcp.tasks.tasks import FAILED, FOLLOWED, Tasks, result_of
+from affidavit.entrypoints.mcp.tool_errors import failure
+from affidavit.entrypoints.mcp.tools.results import tool_result
+from affidavit.entrypoints.mcp.tools.tool import Tool
 from affidavit.errors import AffidavitError, NotFound
 
 EXTENSION: Final = "io.modelcontextprotocol/tasks"
@@ -62,10 +64,11 @@ class TaskProtocol:
             return None
         row = await self._begin(tool, arguments, caller_of(ctx))
         if row.status == FAILED:
-            return tool_result(Outcome(content=row.content, is_error=True))
+            return tool_result(CallOutcome(content=row.content, is_error=True))
         return {"resultType": "task", **_modern(row)}
 
     async def get(self, ctx: Context, params: TaskParams) -> HandlerResult:
+        _require_extension(ctx)
         row = await self._row(params, caller_of(ctx))
         if ctx.protocol_version not in MODERN:
             return _legacy(row)
@@ -74,13 +77,15 @@ class TaskProtocol:
     async def update(self, ctx: Context, params: UpdateParams) -> HandlerResult:
         """Our tasks ask for no input; the answer only says that the task is known."""
         _only(ctx, MODERN, "tasks/update")
+        _require_extension(ctx)
         await self._row(params, caller_of(ctx))
         return {}
 
     async def cancel(self, ctx: Context, params: TaskParams) -> HandlerResult:
+        _require_extension(ctx)
         caller = caller_of(ctx)
         before = await self._row(params, caller)
-        if not caller.may_act:
+        if not caller.may(AccessScope.COLLECT):
             raise MCPError(code=types.INVALID_REQUEST, message="this token may not stop a collection")
         if ctx.protocol_version not in MODERN and before.has_ended:
             raise MCPError(code=types.INVALID_PARAMS, message=f"the task has ended: {before.status}")
@@ -118,7 +123,7 @@ class TaskProtocol:
         return {"task": _legacy(await self._begin(tool, call.arguments or {}, caller_of(ctx)))}
 
     async def _begin(self, tool: Tool, arguments: dict[str, Any], caller: Caller) -> TaskRow:
-        return await _answered(partial(self.tasks.begin, tool, arguments, owner=caller.name, may_act=caller.may_act))
+        return await _answered(partial(self.tasks.begin, tool, arguments, owner=caller.name, scopes=caller.scopes))
 
     async def _row(self, params: TaskParams, caller: Caller) -> TaskRow:
         return await _answered(partial(self.tasks.get, params.task_id, caller.name))
@@ -139,6 +144,17 @@ async def _answered(work: Callable[[], TaskRow]) -> TaskRow:
 def _understands(ctx: Context) -> bool:
     capabilities = ctx.session.client_capabilities
     return bool(capabilities and capabilities.extensions and EXTENSION in capabilities.extensions)
+
+
+def _require_extension(ctx: Context) -> None:
+    """In the modern era tasks are an extension, and every request says which ones its client knows."""
+    if ctx.protocol_version in MODERN and not _understands(ctx):
+        needed = types.ClientCapabilities(extensions={EXTENSION: {}})
+        raise MCPError(
+            code=MISSING_REQUIRED_CLIENT_CAPABILITY,
+            message=f"this client did not declare the extension {EXTENSION}",
+            data={"requiredCapabilities": needed.model_dump(by_alias=True, mode="json", exclude_none=True)},
+        )
 
 
 def _only(ctx: Context, versions: frozenset[str], method: str) -> None:

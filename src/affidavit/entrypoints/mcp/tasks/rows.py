@@ -7,7 +7,9 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from affidavit.errors import NotFound
-from affidavit.ports import Absent, Clock, ConditionFailed, Equals, Item, Key, Put, Table
+from affidavit.ports.clock import Clock
+from affidavit.ports.json import Item
+from affidavit.ports.table import Absent, ConditionFailed, Equals, Key, Put, Table
 
 LIFE: Final = timedelta(hours=48)
 WORKING: Final = "working"

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 
 SCHEMA_VERSION = "1"
 # Different in every call, or in every copy of the same evidence.

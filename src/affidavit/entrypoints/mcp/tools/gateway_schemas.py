@@ -1,10 +1,11 @@
-"""Tools as an AgentCore gateway takes them: its schemas know types, properties, items and required, nothing else."""
+"""Tools as an AgentCore gateway takes them: those that only read, in schemas of types, properties and items alone."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from affidavit.entrypoints.mcp.schemas import input_schema
-from affidavit.entrypoints.mcp.tool import Tool
+from affidavit.entrypoints.mcp.scopes import AccessScope
+from affidavit.entrypoints.mcp.tools.schemas import input_schema
+from affidavit.entrypoints.mcp.tools.tool import Tool
 
 
 def gateway_tools(tools: Sequence[Tool]) -> list[dict[str, Any]]:
@@ -15,6 +16,7 @@ def gateway_tools(tools: Sequence[Tool]) -> list[dict[str, Any]]:
             "inputSchema": _plain(schema := input_schema(tool, has_debug=False), schema.get("$defs", {})),
         }
         for tool in tools
+        if tool.scope is AccessScope.READ
     ]
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from affidavit.entrypoints.mcp.catalog import tools_of
-from affidavit.entrypoints.mcp.schemas import input_schema, output_schema
-from affidavit.entrypoints.mcp.tasks import FOLLOWED
-from affidavit.entrypoints.mcp.tool import Tool, Toolset
+from affidavit.entrypoints.mcp.tasks.tasks import FOLLOWED
+from affidavit.entrypoints.mcp.tools.catalog import tools_of
+from affidavit.entrypoints.mcp.tools.schemas import input_schema, output_schema
+from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset
 
 _ABOUT = {
     Toolset.NODES: "Questions about node bundles.",
@@ -29,7 +29,9 @@ def tools_page() -> Iterator[str]:
 def _tool(tool: Tool) -> Iterator[str]:
     said, _, example = tool.description.partition("Example: ")
     yield from ("", f"### {tool.name}", "", f"**{tool.title}** ({', '.join(_traits(tool))}). {_text(said.strip())}")
-    yield from ("", "```json", example, "```", "", "| argument | type | default | |", "| --- | --- | --- | --- |")
+    if example:
+        yield from ("", "```json", example, "```")
+    yield from ("", "| argument | type | default | |", "| --- | --- | --- | --- |")
     schema = input_schema(tool, has_debug=False)
     for name, field in schema["properties"].items():
         default = "needed" if name in schema.get("required", []) else _default(field)

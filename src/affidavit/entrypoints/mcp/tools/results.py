@@ -1,20 +1,22 @@
-"""Outcomes as MCP tool results: structured, and the same as text for clients that only read text."""
+"""Outcomes as MCP tool results: an answer structured and as text, an error as text alone."""
 
 from typing import Any
 
 from pydantic_core import to_json
 
-from affidavit.entrypoints.mcp.calls import Outcome
+from affidavit.entrypoints.mcp.calls import CallOutcome
 
 
-def tool_result(outcome: Outcome) -> dict[str, Any]:
+def tool_result(outcome: CallOutcome) -> dict[str, Any]:
     """In the form of the wire, which the library checks anyway: its model would only be taken apart again.
 
+    An error has no structured content: many clients hold that against the schema of answers and lose the error.
     Older protocols know no `resultType`; the library leaves it out for them.
     """
+    structured = {} if outcome.is_error else {"structuredContent": dict(outcome.content)}
     return {
         "resultType": "complete",
         "content": [{"type": "text", "text": to_json(outcome.content).decode()}],
-        "structuredContent": dict(outcome.content),
+        **structured,
         "isError": outcome.is_error,
     }

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from affidavit.entrypoints.mcp.scopes import AccessScope
 from affidavit.errors import InputRefused
 
 
@@ -29,7 +30,7 @@ def toolsets_named(text: str) -> frozenset[Toolset] | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Tool:
-    """`place` is `module:function`; it is imported by the first call, so that the server starts at once."""
+    """`place` is `module:function`, imported by the first call: importing all of them would delay the start."""
 
     name: str
     toolset: Toolset
@@ -38,10 +39,14 @@ class Tool:
     request: type[BaseModel]
     answer: type[BaseModel]
     place: str
-    acts: bool = False
-    """It starts or stops something on a node. Every other tool only reads."""
+    scope: AccessScope = AccessScope.READ
     is_deterministic: bool = True
     """The same question on the same evidence gives the same answer."""
+
+    @property
+    def acts(self) -> bool:
+        """It starts or stops something on a node. Every other tool only reads."""
+        return self.scope is AccessScope.COLLECT
 
     def function(self) -> Callable[..., BaseModel]:
         module, _, name = self.place.partition(":")

@@ -1,4 +1,4 @@
-"""What each component shows: its worst, or that it was read and nothing is known, or that nobody could look."""
+"""Sums up each component: its worst finding, read without findings, or not readable."""
 
 from collections.abc import Set
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from affidavit.evidence.severity import Severity
 from affidavit.index.view import View
 from affidavit.investigation import Analysis
 
-# The order in which an engineer asks; others follow by name.
+# The order in which an engineer asks about them. Others follow by name.
 _USUAL = (
     *("kernel", "kubelet", "containerd", "cni", "coredns", "kube-proxy", "csi", "storage", "networking"),
     *("network-policy", "system", "systemd", "nodeadm", "cloud-init", "pod-identity", "node-monitoring"),
@@ -30,7 +30,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class ComponentVerdict:
     """`span` is when findings of the worst severity were seen."""
 
     component: str
@@ -43,15 +43,15 @@ class Verdict:
 
 @dataclass
 class _Files:
-    """`own`: files the component has for itself; `shared`: logs of many programs that may hold its lines."""
+    """`own` counts files of the component alone, `shared` logs of many programs that may hold its lines."""
 
     own: int = 0
     shared: int = 0
     unread: int = 0
 
 
-def component_verdicts(view: View, analysis: Analysis) -> list[Verdict]:
-    """Of all findings, also of those that the view left out: a component with hidden findings is not quiet."""
+def component_verdicts(view: View, analysis: Analysis) -> list[ComponentVerdict]:
+    """Counts all findings, also those that the view hides: a component with hidden findings is not quiet."""
     files = _files_by_component(analysis.bundle, analysis.read)
     found: dict[str, list[Finding]] = {}
     for finding in view.index.findings:
@@ -62,10 +62,10 @@ def component_verdicts(view: View, analysis: Analysis) -> list[Verdict]:
     return sorted(verdicts, key=_rank)
 
 
-def _verdict(name: str, findings: list[Finding], files: _Files, has_hidden: bool) -> Verdict:
+def _verdict(name: str, findings: list[Finding], files: _Files, has_hidden: bool) -> ComponentVerdict:
     if findings:
         worst = min((finding.severity for finding in findings), key=lambda severity: severity.rank)
-        return Verdict(
+        return ComponentVerdict(
             component=name,
             state=State.FOUND,
             text=_named(findings),
@@ -74,9 +74,9 @@ def _verdict(name: str, findings: list[Finding], files: _Files, has_hidden: bool
             span=span_of(finding for finding in findings if finding.severity is worst),
         )
     if has_hidden:
-        return Verdict(component=name, state=State.QUIET, text="has findings, all left out of this report")
+        return ComponentVerdict(component=name, state=State.QUIET, text="has findings, all left out of this report")
     state, text = _without_findings(files)
-    return Verdict(component=name, state=state, text=text)
+    return ComponentVerdict(component=name, state=state, text=text)
 
 
 def _without_findings(files: _Files) -> tuple[State, str]:
@@ -108,7 +108,7 @@ def _files_by_component(bundle: StoredBundle, read: Set[str]) -> dict[str, _File
     return counts
 
 
-def _rank(verdict: Verdict) -> tuple[int, int, int, str]:
+def _rank(verdict: ComponentVerdict) -> tuple[int, int, int, str]:
     severity = verdict.worst.rank if verdict.worst is not None else len(Severity)
     usual = _USUAL.index(verdict.component) if verdict.component in _USUAL else len(_USUAL)
     return list(State).index(verdict.state), severity, usual, verdict.component

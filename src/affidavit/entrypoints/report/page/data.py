@@ -1,7 +1,7 @@
-"""What the page is told, in the order of what matters when not everything fits.
+"""Builds the data of the page. What matters most goes in first, in case not everything fits.
 
-Findings are rows under `COLUMNS`, with rules, files, components and notes in tables of their own: ten thousand of them
-must fit a page that opens at once.
+Findings are rows under `COLUMNS`. Rules, files, components and notes are in tables of their own, so that ten thousand
+findings fit a page that opens at once.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,18 +12,27 @@ from typing import Any
 from affidavit.bundle.stored import StoredBundle
 from affidavit.entrypoints.report.content import headline, health_warning, left_out_lines, notes
 from affidavit.entrypoints.report.losses import is_cut_off, loss_line
-from affidavit.entrypoints.report.page.context import Context, Line, context_of, is_longer_than_excerpt
+from affidavit.entrypoints.report.page.component_states import ComponentVerdict, component_verdicts
+from affidavit.entrypoints.report.page.context import (
+    Context,
+    ContextLine,
+    context_of,
+    is_longer_than_excerpt,
+    without_secrets,
+)
 from affidavit.entrypoints.report.page.island import Allowance
-from affidavit.entrypoints.report.page.verdicts import Verdict, component_verdicts
+from affidavit.entrypoints.report.page.verdict import verdict_data
+from affidavit.entrypoints.report.quoted_lines import QuotedLines
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.finding import Finding, Suppressed
 from affidavit.evidence.severity import Severity
 from affidavit.index.view import View
 from affidavit.investigation import Analysis
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.chains import PotentialChain
-from affidavit.nodes.correlate import Correlation
-from affidavit.nodes.timeline import Cluster
+from affidavit.nodes.correlation.chains import PotentialChain
+from affidavit.nodes.correlation.correlate import Correlation
+from affidavit.nodes.correlation.timeline import Cluster
+from affidavit.redaction.redact import Redactor
 
 COLUMNS = (
     *("id", "severity", "rule", "component", "count", "first", "last"),
@@ -33,12 +42,19 @@ OCCURRENCES_SHOWN = 40
 _SMALL = 150_000
 _CLUSTERS = 400_000
 _ROWS = 2_600_000
-# The quoted lines come first, but some findings should show their surroundings.
+# Quoted lines come first, but some room is kept for the lines around findings.
 _FOR_CONTEXT = 400_000
 
 
 def page_data(
-    view: View, analysis: Analysis, knowledge: Knowledge, correlation: Correlation, allowance: Allowance
+    view: View,
+    analysis: Analysis,
+    knowledge: Knowledge,
+    correlation: Correlation,
+    quoted: QuotedLines,
+    allowance: Allowance,
+    *,
+    is_raw: bool = False,
 ) -> dict[str, Any]:
     index = view.index
     verdicts = component_verdicts(view, analysis)
@@ -46,6 +62,7 @@ def page_data(
     data: dict[str, Any] = {
         "head": _head(view, analysis),
         "severities": [severity.value for severity in Severity],
+        "verdict": verdict_data(view.index.verdict),
         "verdicts": [_verdict(verdict) for verdict in verdicts],
         "correlation": {
             "level": correlation.confidence.level.value,
@@ -70,8 +87,8 @@ def page_data(
     tables = _Tables(knowledge)
     rows = tables.rows(index.findings, allowance)
     told = index.findings[: len(rows)]
-    excerpts = allowance.fit(_excerpts(told, analysis.bundle), at_most=allowance.left - _FOR_CONTEXT)
-    details = _details(told, analysis.bundle, allowance)
+    excerpts = allowance.fit(_excerpts(told, analysis.bundle, quoted), at_most=allowance.left - _FOR_CONTEXT)
+    details = _details(told, analysis.bundle, allowance, None if is_raw else Redactor())
     left_out |= {
         "findings": len(index.findings) - len(rows),
         "excerpts": len(rows) - len(excerpts),
@@ -89,7 +106,7 @@ def page_data(
 
 @dataclass
 class _Tables:
-    """Texts that many findings share, each kept once and named by its place."""
+    """Texts that many findings share. Each is kept once and referred to by its position."""
 
     knowledge: Knowledge
     content: dict[str, list[Any]] = field(
@@ -145,8 +162,11 @@ def _note(finding: Finding) -> str:
     return " ".join(note for note in lines if note)
 
 
-def _excerpts(findings: Iterable[Finding], bundle: StoredBundle) -> Iterator[list[Any]]:
+def _excerpts(findings: Iterable[Finding], bundle: StoredBundle, quoted: QuotedLines) -> Iterator[list[Any]]:
     for finding in findings:
+        if (line := quoted.long.get(finding.finding_id)) is not None:
+            yield [line.text, int(line.is_cut)]
+            continue
         try:
             is_cut = is_longer_than_excerpt(finding.evidence, bundle)
         except EvidenceUnavailable:
@@ -154,8 +174,10 @@ def _excerpts(findings: Iterable[Finding], bundle: StoredBundle) -> Iterator[lis
         yield [finding.evidence.excerpt, int(is_cut)]
 
 
-def _details(findings: Iterable[Finding], bundle: StoredBundle, allowance: Allowance) -> list[dict[str, Any]]:
-    """For the first findings: further occurrences and the lines around. Ends when the page is full."""
+def _details(
+    findings: Iterable[Finding], bundle: StoredBundle, allowance: Allowance, redactor: Redactor | None
+) -> list[dict[str, Any]]:
+    """Further occurrences and the lines around, for as many findings as the page has room for."""
     details: list[dict[str, Any]] = []
     for finding in findings:
         occurrences = [
@@ -165,7 +187,8 @@ def _details(findings: Iterable[Finding], bundle: StoredBundle, allowance: Allow
         detail: dict[str, Any] = {"also": occurrences} if occurrences else {}
         try:
             if (context := context_of(finding.evidence, bundle)) is not None:
-                detail |= _context(context)
+                excerpt = finding.evidence.excerpt
+                detail |= _context(context if redactor is None else without_secrets(context, excerpt, redactor))
         except EvidenceUnavailable as error:
             detail["unread"] = str(error)
         if not allowance.take(detail):
@@ -178,7 +201,7 @@ def _context(context: Context) -> dict[str, Any]:
     return {"before": [_line(line) for line in context.before], "after": [_line(line) for line in context.after]}
 
 
-def _line(line: Line) -> list[Any]:
+def _line(line: ContextLine) -> list[Any]:
     return [line.text, int(line.is_cut)]
 
 
@@ -201,7 +224,7 @@ def _head(view: View, analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
+def _verdict(verdict: ComponentVerdict) -> dict[str, Any]:
     return {
         "component": verdict.component,
         "state": verdict.state.value,

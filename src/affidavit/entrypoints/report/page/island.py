@@ -1,4 +1,4 @@
-"""Data on its way into the page: harmless text, JSON that cannot leave its script element, and a limit in bytes."""
+"""Makes data safe for the page: harmless text, JSON that cannot leave its script element, and a limit in bytes."""
 
 import json
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from affidavit.entrypoints.report.screen import harmless
 
-# `<` alone would close the element; the rest costs little and leaves nothing to think about.
+# Only `<` could close the element. Escaping the others too costs little and is surely safe.
 _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 
@@ -31,7 +31,7 @@ def _harmless(value: Any) -> Any:
 
 
 class Allowance:
-    """Bytes the page may still grow by. What matters most asks first; whoever is refused says so in the page."""
+    """How many bytes the page may still grow by. What matters most asks first; the page says what did not fit."""
 
     def __init__(self, size: int) -> None:
         self.left = size

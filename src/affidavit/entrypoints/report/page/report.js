@@ -76,6 +76,10 @@
     timed.reduce((most, finding) => Math.max(most, finding.last), -Infinity),
   ] : null;
 
+  // Trouble begins with the first finding of medium or above: a note of the last boot is no beginning.
+  const serious = timed.filter((finding) => finding.severity <= 2);
+  const began = serious.length ? serious.reduce((least, finding) => Math.min(least, finding.first), Infinity) : times && times[0];
+
   function citation(finding) {
     const bytes = finding.start === null ? "" : ` bytes ${finding.start}-${finding.end}`;
     const digest = finding.sha256 === null ? "" : ` sha256 ${finding.sha256}`;
@@ -96,7 +100,7 @@
         fact("Booted", head.booted === null ? "" : `${moment(head.booted)} UTC`),
         fact("Index", head.indexId),
         fact("Rules", head.rules),
-        fact("Findings began", times && `${moment(times[0])} UTC`),
+        fact("Findings began", times && `${moment(began)} UTC`),
         fact("last seen", times && `${moment(times[1])} UTC`),
         fact("Archive sha256", head.sha256)),
       el("ul", { class: "counts", "aria-label": "Findings by severity" }, ...counts),
@@ -104,6 +108,49 @@
       ...(head.headline ? [el("p", { class: "notice" }, `${head.headline[0].toUpperCase()}${head.headline.slice(1)}.`)] : []),
       ...(head.nothing ? [el("p", { class: "notice" }, head.nothing)] : []),
       ...head.notShown.map((line) => el("p", { class: "notice" }, `Not in this report: ${line}.`)));
+  }
+
+  // ---- the verdict: causes with their effects folded beneath
+
+  function idLink(id) {
+    return byId.has(id) ? el("a", { href: `#${id}`, title: byId.get(id).rule.name }, id) : el("span", { class: "aside" }, id);
+  }
+
+  function idList(ids) {
+    return ids.flatMap((id, at) => at ? [", ", idLink(id)] : [idLink(id)]);
+  }
+
+  function drawVerdict() {
+    const verdict = data.verdict, box = $("verdict");
+    if (!verdict) {
+      $("verdict-section").hidden = true;
+      return;
+    }
+    if (!verdict.causes.length) box.append(el("p", { class: "cause-name" }, verdict.summary));
+    verdict.causes.forEach((cause) => box.append(drawCause(cause)));
+    verdict.unexplained.forEach((entry) => box.append(drawUnexplained(entry)));
+    verdict.alternatives.forEach((other) => box.append(el("p", { class: "aside" }, `Less likely: ${other.cause} (`, ...idList(other.ids), `): ${other.why}.`)));
+    box.append(el("p", { class: "aside" }, `${counted(verdict.faults, "distinct fault")} of medium or above, confidence ${verdict.confidence}.`));
+  }
+
+  function drawCause(cause) {
+    const since = cause.since === null ? "true at the collection, start unknown" : `since ${moment(cause.since)} UTC${cause.isOpen ? "" : `, over since ${moment(cause.until)} UTC`}`;
+    const parts = [
+      el("p", { class: "cause-name" }, cause.cause, ...(cause.on ? [" ", el("span", { class: "isolated on" }, cause.on)] : [])),
+      el("p", null, `${since}. Shown by `, ...idList(cause.ids), ` (${cause.confidence} confidence).`)];
+    if (cause.step) parts.push(el("p", null, el("b", null, "First: "), cause.step));
+    if (cause.explained) {
+      const rows = cause.explains.map((id) => el("li", null, idLink(id), byId.has(id) ? ` ${byId.get(id).rule.name}` : ""));
+      parts.push(el("details", null, el("summary", null, `Explains ${counted(cause.explained, "other finding")}`), el("ul", null, ...rows)));
+    }
+    return el("div", { class: "cause" }, ...parts);
+  }
+
+  function drawUnexplained(entry) {
+    const parts = [el("p", null, el("b", null, "Unexplained: "), `${entry.what} (`, ...idList(entry.ids), `)${entry.isUnknown ? ", cause unknown" : ", stands alone"}.`)];
+    if (entry.couldBe.length) parts.push(el("p", { class: "aside" }, `Could be: ${entry.couldBe.join("; ")}.`));
+    if (entry.absent.length) parts.push(el("p", { class: "aside" }, `Not in this bundle and worth a look: ${entry.absent.join(", ")}.`));
+    return el("div", { class: "cause" }, ...parts);
   }
 
   function drawVerdicts() {
@@ -726,6 +773,7 @@
 
   document.querySelector("main").hidden = false;
   drawHead();
+  drawVerdict();
   drawVerdicts();
   drawChains();
   drawFilters();

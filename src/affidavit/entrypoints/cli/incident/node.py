@@ -1,0 +1,72 @@
+"""`affidavit incident submit --node`: an incident about a node, with a bundle that is given, stored or collected."""
+
+import time
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+from affidavit.bootstrap import App
+from affidavit.entrypoints.report.screen import make_console
+from affidavit.errors import InputRefused
+from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.incidents.incident import Incident, IncidentId, Signal
+from affidavit.incidents.intake.alert_incident import INSTANCE_ID
+from affidavit.incidents.store.state import Status
+from affidavit.incidents.supervisor import Supervisor
+
+LOOK_SECONDS = 5.0
+
+
+def node_incident(node: str, bundle: Path | None, app: App) -> Incident:
+    """The same bundle handed in twice is one incident. Raises InputRefused."""
+    if INSTANCE_ID.fullmatch(node) is None:
+        raise InputRefused(f"{node!a} is no instance id", hint="give the EC2 instance id of the node, such as i-0123…")
+    if bundle is None:
+        return _incident(IncidentId(f"node-{node}-{uuid4().hex[:12]}"), node, app.clock.now(), app)
+    index_id, collected_at = _taken_in(node, bundle, app)
+    incident_id = IncidentId(f"node-{node}-{index_id[:24]}")
+    return replace(_incident(incident_id, node, collected_at or app.clock.now(), app), given_index=index_id)
+
+
+def wait_for_evidence(incident_id: IncidentId, supervisor: Supervisor, *, minutes: int, no_color: bool) -> None:
+    """Until the incident has its evidence and was investigated, or the time is over; then the watchdog has it."""
+    until, console, told = time.monotonic() + minutes * 60, make_console(no_color=no_color, to_errors=True), False
+    while (state := supervisor.states.get_state(incident_id)) and state.status is Status.AWAITING_EVIDENCE:
+        if not told:
+            console.print(f"{incident_id} waits for the bundle of {state.incident.subject.id}")
+            told = True
+        if time.monotonic() > until:
+            return
+        time.sleep(LOOK_SECONDS)
+        supervisor.wake(state.incident.subject, remaining=timedelta(minutes=minutes))
+
+
+def _incident(incident_id: IncidentId, node: str, at: datetime, app: App) -> Incident:
+    return Incident(
+        incident_id=incident_id,
+        delivery_id="command line",
+        account="",
+        region=app.settings.region if not app.settings.is_local else "",
+        subject=Subject(kind=SubjectKind.NODE, id=node),
+        resources=(node,),
+        signal=Signal.FAILURE_REPORT,
+        signal_name="asked by a person",
+        message=f"A person asks what is wrong with node {node}.",
+        occurred_at=at,
+    )
+
+
+def _taken_in(node: str, bundle: Path, app: App) -> tuple[str, datetime | None]:
+    """The bundle goes into the library like any other. Raises InputRefused when it is another node's."""
+    from affidavit.bootstrap import build_library
+    from affidavit.investigation import analyze
+    from affidavit.nodes.ingest.ingest import ingest
+
+    library = build_library(app)
+    marker = ingest(bundle, library, analyze=analyze).marker
+    if marker.instance_id != node:
+        raise InputRefused(
+            f"{bundle} is a bundle of {marker.instance_id}, not of {node}", hint="name the node that the bundle is of"
+        )
+    return marker.index_id, library.index(marker).clock.collected_at

@@ -1,0 +1,1 @@
+"""`affidavit rules`."""

@@ -1,0 +1,1 @@
+"""What every HTTP door shares: authentication, listening socket, ASGI for Lambda events."""

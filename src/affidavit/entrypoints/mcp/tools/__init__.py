@@ -1,0 +1,1 @@
+"""The table of MCP tools, their schemas and how results are written."""
