@@ -1,4 +1,4 @@
-"""The numbers of the run that was accepted last, kept with the program: what a run is shown beside.
+"""Loads and writes the baseline: the numbers of the last accepted run, to compare a new run with.
 
 Only numbers that are the same on every machine: no times, no rows.
 """
@@ -7,8 +7,8 @@ from dataclasses import replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from affidavit.evaluation.incident_result import IncidentsResult, Numbers
-from affidavit.evaluation.result import EvaluationResult, NodesResult, parsed_result
+from affidavit.evaluation.incidents.result import IncidentsResult, Numbers
+from affidavit.evaluation.nodes.result import EvaluationResult, NodesResult, parsed_result
 
 _TIMES = ("latency", "time_to", "seconds")
 
@@ -23,7 +23,7 @@ def stored_baseline() -> EvaluationResult | None:
 
 
 def as_baseline(result: EvaluationResult, before: EvaluationResult | None) -> EvaluationResult:
-    """Parts that were not run stay as they were."""
+    """The new baseline. Parts that were not run keep their numbers."""
     old = before or replace(result, nodes=None, incidents=None, adversarial=None)
     return replace(
         result,

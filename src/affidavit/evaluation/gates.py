@@ -58,7 +58,7 @@ def load_gates(path: Path | None = None) -> Gates:
 
 
 def check_gates(gates: Gates, measured: Mapping[str, float | None], parts: tuple[str, ...]) -> tuple[GateResult, ...]:
-    """Gates of `parts` alone: who evaluates nodes has said nothing about incidents."""
+    """Checks only the gates of `parts`: a run over nodes says nothing about incidents."""
     wanted = {name: bound for name, bound in gates.items() if name.split(".")[0] in parts}
     return tuple(_checked(name, bound, measured.get(name)) for name, bound in sorted(wanted.items()))
 

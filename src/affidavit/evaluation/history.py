@@ -1,4 +1,4 @@
-"""Runs over time, one line of JSON each: what a trend is drawn from. Lines are only ever added."""
+"""Keeps past runs, one line of JSON each, to draw a trend from. Lines are only ever added."""
 
 import json
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from affidavit.errors import EvidenceUnavailable, InputRefused
-from affidavit.evaluation.incident_result import Numbers
-from affidavit.evaluation.result import EvaluationResult, measured
+from affidavit.evaluation.incidents.result import Numbers
+from affidavit.evaluation.nodes.result import EvaluationResult, measured
 
 
 @dataclass(frozen=True, kw_only=True)
-class PastRun:
+class EvaluationRun:
     """`numbers` are those a gate can name; a part that was not run has none."""
 
     evaluated_at: datetime
@@ -23,11 +23,11 @@ class PastRun:
     numbers: Numbers
 
 
-_ADAPTER = TypeAdapter(PastRun)
+_ADAPTER = TypeAdapter(EvaluationRun)
 
 
-def past_run(result: EvaluationResult) -> PastRun:
-    return PastRun(
+def past_run(result: EvaluationResult) -> EvaluationRun:
+    return EvaluationRun(
         evaluated_at=result.evaluated_at,
         knowledge_version=result.knowledge_version,
         seconds=result.seconds,
@@ -36,7 +36,7 @@ def past_run(result: EvaluationResult) -> PastRun:
     )
 
 
-def load_history(path: Path) -> tuple[PastRun, ...]:
+def load_history(path: Path) -> tuple[EvaluationRun, ...]:
     """In the order they were written. A file that is not there yet is an empty history."""
     try:
         lines = path.read_text("utf-8").splitlines() if path.exists() else []
@@ -45,8 +45,8 @@ def load_history(path: Path) -> tuple[PastRun, ...]:
     return tuple(_line(path, number, line) for number, line in enumerate(lines, 1) if line.strip())
 
 
-def append_run(path: Path, run: PastRun) -> None:
-    """One write, so that runs side by side do not tear each other's lines."""
+def append_run(path: Path, run: EvaluationRun) -> None:
+    """Appends with one write, so that parallel runs do not mix their lines."""
     line = json.dumps(_ADAPTER.dump_python(run, mode="json"), separators=(",", ":"))
     try:
         with path.open("ab", buffering=0) as file:
@@ -57,7 +57,7 @@ def append_run(path: Path, run: PastRun) -> None:
         ) from error
 
 
-def _line(path: Path, number: int, line: str) -> PastRun:
+def _line(path: Path, number: int, line: str) -> EvaluationRun:
     try:
         return _ADAPTER.validate_json(line)
     except ValidationError as error:

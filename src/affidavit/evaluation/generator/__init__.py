@@ -1,14 +1,14 @@
-"""Bundles made to order, with the truth about what is wrong in them.
+"""Generates bundles with chosen faults, and the truth about what is wrong in them.
 
 The same arguments give the same bytes: no clock, no machine name and no hash order goes in.
 """
 
-from affidavit.evaluation.generator.bulk import BulkFile, BulkPlant, BulkSpec, BulkTruth, write_bulk
+from affidavit.evaluation.generator.bulk.bundle import BulkFile, BulkPlant, BulkSpec, BulkTruth, write_bulk
 from affidavit.evaluation.generator.bundle import GeneratedBundle, generate
 from affidavit.evaluation.generator.faults import fault_names
 from affidavit.evaluation.generator.packing import write
 from affidavit.evaluation.generator.spec import BundleSpec, Form, Layout
-from affidavit.evaluation.generator.truth import Problem, Truth
+from affidavit.evaluation.generator.truth import BundleTruth, Problem
 
 __all__ = [
     "BulkFile",
@@ -16,11 +16,11 @@ __all__ = [
     "BulkSpec",
     "BulkTruth",
     "BundleSpec",
+    "BundleTruth",
     "Form",
     "GeneratedBundle",
     "Layout",
     "Problem",
-    "Truth",
     "fault_names",
     "generate",
     "write",

@@ -1,4 +1,4 @@
-"""tar and gzip whose bytes depend on nothing but the content."""
+"""Writes tar and gzip files whose bytes depend only on the content."""
 
 import io
 import tarfile

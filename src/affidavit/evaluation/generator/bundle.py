@@ -9,11 +9,11 @@ from affidavit.evaluation.generator.archives import stored_gzip, tarball
 from affidavit.evaluation.generator.data import Data, load, mapping
 from affidavit.evaluation.generator.faults import edits
 from affidavit.evaluation.generator.logs import Streams, put_logs, streams_of
-from affidavit.evaluation.generator.node import Node, node_of
+from affidavit.evaluation.generator.node import GeneratedNode, node_of
 from affidavit.evaluation.generator.outputs import put_outputs
 from affidavit.evaluation.generator.spec import BundleSpec, Form
 from affidavit.evaluation.generator.tree import Tree
-from affidavit.evaluation.generator.truth import Truth
+from affidavit.evaluation.generator.truth import BundleTruth
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class GeneratedBundle:
     spec: BundleSpec
     name: str
     files: dict[str, bytes]
-    truth: Truth
+    truth: BundleTruth
     member_prefix: str
     logs: frozenset[str]
     """What daemons wrote, named as the truth names files."""
@@ -52,7 +52,7 @@ def generate(spec: BundleSpec) -> GeneratedBundle:
         spec=spec,
         name=node.writer("name").write(str(layout["name"])),
         files=dict(sorted(tree.files.items())),
-        truth=Truth(
+        truth=BundleTruth(
             problems=tuple(sorted(tree.problems, key=lambda each: (each.file, each.lines))),
             silent=frozenset(tree.silent),
         ),
@@ -73,7 +73,7 @@ def _layout(name: str) -> Data:
     return mapping(load("layouts.yaml")[name])
 
 
-def _filled(node: Node, layout: Data, streams: Streams) -> Tree:
+def _filled(node: GeneratedNode, layout: Data, streams: Streams) -> Tree:
     tree = Tree(node=node, root=str(layout.get("root", "")))
     put_outputs(tree, layout, [edit for fault in node.spec.faults for edit in edits(node, fault)])
     put_logs(tree, layout, streams)

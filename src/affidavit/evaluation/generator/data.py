@@ -1,4 +1,4 @@
-"""The generator's own data files: noise, faults, trees and layouts."""
+"""Loads the generator's data files: noise, faults, trees and layouts."""
 
 from functools import cache
 from importlib.resources import files

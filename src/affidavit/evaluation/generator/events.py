@@ -1,4 +1,4 @@
-"""What the daemons of a node had to say: noise from boot on, and planted faults."""
+"""Makes the events that a node's daemons log: noise since boot, and planted faults."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import cast
 
 from affidavit.evaluation.generator.data import items, load
-from affidavit.evaluation.generator.node import Node
-from affidavit.evaluation.generator.writer import Writer
+from affidavit.evaluation.generator.node import GeneratedNode
+from affidavit.evaluation.generator.text.template_slots import Writer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Mark:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Event:
+class DaemonEvent:
     at: datetime
     stream: str
     text: str
@@ -36,11 +36,11 @@ class Event:
     """A near-miss that nothing may name, not even as a note."""
 
 
-def pid_words(node: Node, stream: str) -> dict[str, str]:
+def pid_words(node: GeneratedNode, stream: str) -> dict[str, str]:
     return {"pid": node.words.get(f"{stream}_pid", "1")}
 
 
-def noise(node: Node, stream: str, recipe: str) -> list[Event]:
+def noise(node: GeneratedNode, stream: str, recipe: str) -> list[DaemonEvent]:
     """Healthy lines of one stream, oldest first."""
     data = load(f"noise/{recipe}.yaml")
     writer = node.writer(f"noise/{stream}")
@@ -57,25 +57,25 @@ def noise(node: Node, stream: str, recipe: str) -> list[Event]:
 
 def sequence(
     writer: Writer, at: datetime, stream: str, lines: Sequence[str], local: Mapping[str, str]
-) -> Iterator[Event]:
-    """One happening told in several lines, some milliseconds apart, all about the same pod."""
+) -> Iterator[DaemonEvent]:
+    """One event in several lines, some milliseconds apart, all about the same pod."""
     bound = {**local}
     for group, choices in writer.groups.items():
         bound |= {f"{group}.{key}": value for key, value in writer.rng.choice(choices).items()}
     for line in lines:
-        yield Event(at=at, stream=stream, text=writer.write(line, at, bound))
+        yield DaemonEvent(at=at, stream=stream, text=writer.write(line, at, bound))
         at += timedelta(microseconds=writer.rng.randint(90, 9000))
 
 
-def _boot(node: Node, stream: str, entries: Sequence[object], writer: Writer) -> Iterator[Event]:
+def _boot(node: GeneratedNode, stream: str, entries: Sequence[object], writer: Writer) -> Iterator[DaemonEvent]:
     for entry in entries:
         offset, text = cast(list[object], entry)
         at = node.spec.booted_at + timedelta(seconds=float(str(offset)))
         at += timedelta(microseconds=writer.rng.randrange(900))
-        yield Event(at=at, stream=stream, text=writer.write(str(text), at, pid_words(node, stream)))
+        yield DaemonEvent(at=at, stream=stream, text=writer.write(str(text), at, pid_words(node, stream)))
 
 
-def _moment(node: Node, writer: Writer) -> datetime:
+def _moment(node: GeneratedNode, writer: Writer) -> datetime:
     start = node.spec.booted_at + timedelta(minutes=4)
     end = node.spec.collected_at - timedelta(seconds=6)
     span = max(1, int((end - start).total_seconds() * 1_000_000))

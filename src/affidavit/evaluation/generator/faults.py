@@ -1,4 +1,4 @@
-"""Faults are data: `faults/<name>.yaml` says which lines a trouble leaves in which daemon's log, and when.
+"""Loads faults from data: `faults/<name>.yaml` says which lines a fault leaves in which daemon's log, and when.
 
 A group is one kind of event: its `lines` are written at each of the minutes `at` before the fault's end, which is
 a little before collection. A line that holds `text` counts the event, the others are its context. `vars` are drawn
@@ -14,13 +14,13 @@ from datetime import datetime, timedelta
 
 from affidavit.evaluation.generator import data
 from affidavit.evaluation.generator.data import items, load, mapping, texts
-from affidavit.evaluation.generator.events import Event, Mark, pid_words
-from affidavit.evaluation.generator.node import Node
-from affidavit.evaluation.generator.writer import Writer
+from affidavit.evaluation.generator.events import DaemonEvent, Mark, pid_words
+from affidavit.evaluation.generator.node import GeneratedNode
+from affidavit.evaluation.generator.text.template_slots import Writer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Edit:
+class PlantedEdit:
     """Every `find` in the file becomes `replace`; `text` is what then tells the trouble. A decoy tells none."""
 
     fault: str
@@ -36,7 +36,7 @@ def fault_names() -> tuple[str, ...]:
     return data.names("faults")
 
 
-def planted(node: Node, fault: str) -> Iterator[Event]:
+def planted(node: GeneratedNode, fault: str) -> Iterator[DaemonEvent]:
     described = _described(node, fault)
     writer = node.writer(f"fault/{fault}")
     end = node.spec.collected_at - timedelta(seconds=writer.rng.randrange(50))
@@ -51,12 +51,12 @@ def planted(node: Node, fault: str) -> Iterator[Event]:
             yield from _event(writer, fault, index, group, at, local)
 
 
-def edits(node: Node, fault: str) -> Iterator[Edit]:
+def edits(node: GeneratedNode, fault: str) -> Iterator[PlantedEdit]:
     writer = node.writer(f"edit/{fault}")
     for entry in items(_described(node, fault).get("edits")):
         edit = {name: writer.write(str(value)) for name, value in mapping(entry).items()}
         if _applies(mapping(entry), node):
-            yield Edit(
+            yield PlantedEdit(
                 fault=fault,
                 file=edit["file"],
                 severity=edit.get("severity", ""),
@@ -67,7 +67,7 @@ def edits(node: Node, fault: str) -> Iterator[Edit]:
             )
 
 
-def _described(node: Node, fault: str) -> Mapping[str, object]:
+def _described(node: GeneratedNode, fault: str) -> Mapping[str, object]:
     if fault in node.spec.own_faults:
         return node.spec.own_faults[fault]
     if fault not in fault_names():
@@ -75,12 +75,12 @@ def _described(node: Node, fault: str) -> Mapping[str, object]:
     return load(f"faults/{fault}.yaml")
 
 
-def _applies(entry: Mapping[str, object], node: Node) -> bool:
+def _applies(entry: Mapping[str, object], node: GeneratedNode) -> bool:
     layout = node.spec.layout.value
     return ("only" not in entry or layout in texts(entry["only"])) and layout not in texts(entry.get("except"))
 
 
-def _moments(node: Node, writer: Writer, end: datetime, described: object) -> Iterator[datetime]:
+def _moments(node: GeneratedNode, writer: Writer, end: datetime, described: object) -> Iterator[datetime]:
     earliest = node.spec.booted_at + timedelta(minutes=2)
     for minutes in _minutes(described):
         fraction = timedelta(microseconds=writer.rng.randrange(500_000))
@@ -101,7 +101,7 @@ def _event(
     group: Mapping[str, object],
     at: datetime,
     local: Mapping[str, str],
-) -> Iterator[Event]:
+) -> Iterator[DaemonEvent]:
     key = writer.write(str(group.get("text", "")), at, local)
     is_decoy, is_silent = bool(group.get("decoy")), bool(group.get("silent"))
     for line in texts(group["lines"]):
@@ -115,7 +115,9 @@ def _event(
             takes_noise=bool(group.get("takes_noise")),
             any_line=bool(group.get("any_line")),
         )
-        yield Event(at=at, stream=str(group["stream"]), text=text, mark=None if is_decoy else mark, is_silent=is_silent)
+        yield DaemonEvent(
+            at=at, stream=str(group["stream"]), text=text, mark=None if is_decoy else mark, is_silent=is_silent
+        )
         at += timedelta(microseconds=writer.rng.randint(8, 700))
 
 

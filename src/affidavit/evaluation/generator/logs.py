@@ -1,22 +1,22 @@
-"""Which log files a collector saves from which streams, and the truth about each as it is written."""
+"""Writes the log files that a collector saves of each stream, and records the truth about them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from affidavit.evaluation.generator.clocktext import stamp
 from affidavit.evaluation.generator.data import Data, items, load, mapping, texts
-from affidavit.evaluation.generator.events import Event, Mark, noise
+from affidavit.evaluation.generator.events import DaemonEvent, Mark, noise
 from affidavit.evaluation.generator.faults import planted
-from affidavit.evaluation.generator.formats import FORMATS, Format, cri, quoted
-from affidavit.evaluation.generator.node import Container, Node, Pod
+from affidavit.evaluation.generator.node import Container, GeneratedNode, Pod
+from affidavit.evaluation.generator.text.clock_text import stamp
+from affidavit.evaluation.generator.text.formats import FORMATS, Format, cri, quoted
 from affidavit.evaluation.generator.tree import Tree
 from affidavit.evaluation.generator.truth import Problem
 
-Streams = Mapping[str, Sequence[Event]]
+Streams = Mapping[str, Sequence[DaemonEvent]]
 
 _KEPT = timedelta(minutes=90)
-# Files are rotated by size: one with few old lines is still whole.
+# Files are rotated by size, so a log with few old lines is not rotated.
 _ROTATED_FROM = 100
 
 
@@ -24,13 +24,13 @@ _ROTATED_FROM = 100
 class _Log:
     path: str
     render: Format
-    events: Sequence[Event]
+    events: Sequence[DaemonEvent]
     header: tuple[str, ...] = ()
     is_csv: bool = False
 
 
-def streams_of(node: Node, layouts: Sequence[Data]) -> Streams:
-    """All that the layouts' logs are made of, oldest line first."""
+def streams_of(node: GeneratedNode, layouts: Sequence[Data]) -> Streams:
+    """The streams that the layouts' logs are made of, oldest line first."""
     recipes = mapping(layouts[0].get("noise"))
     found = {name: noise(node, name, str(recipes.get(name, name))) for name in _stream_names(layouts)}
     for fault in node.spec.faults:
@@ -78,7 +78,7 @@ def _logs(tree: Tree, layout: Data, streams: Streams) -> Iterator[_Log]:
         yield from _rotated(log, tree.node, str(described.get("rotated", "")))
 
 
-def _chosen(node: Node, described: Data, streams: Streams) -> list[Event]:
+def _chosen(node: GeneratedNode, described: Data, streams: Streams) -> list[DaemonEvent]:
     names = (*texts(described["streams"]), *texts(described.get("also")))
     named = [event for name in names for event in streams.get(name, ())]
     events = sorted(named, key=lambda event: event.at, reverse=bool(described.get("newest_first")))
@@ -97,7 +97,7 @@ def _pod_logs(tree: Tree, layout: Data, streams: Streams) -> Iterator[_Log]:
 
 
 def _container_logs(
-    tree: Tree, places: Data, pod: Pod, container: Container, events: Sequence[Event]
+    tree: Tree, places: Data, pod: Pod, container: Container, events: Sequence[DaemonEvent]
 ) -> Iterator[_Log]:
     words = {**pod.words, "container": container.name, "cid": container.id}
     writer, ending = tree.node.writer("pods"), str(places.get("rotated", ""))
@@ -111,7 +111,7 @@ def _container_logs(
         yield next(_rotated(replace(whole, path=path), tree.node, ending))
 
 
-def _rotated(log: _Log, node: Node, ending: str) -> Iterator[_Log]:
+def _rotated(log: _Log, node: GeneratedNode, ending: str) -> Iterator[_Log]:
     """The log, and after it the compressed file of its older lines when the layout rotates it."""
     border = max(node.spec.booted_at, node.spec.collected_at - _KEPT)
     old = [event for event in log.events if event.at < border]

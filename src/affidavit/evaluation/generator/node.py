@@ -1,4 +1,4 @@
-"""The node a bundle comes from: names, addresses, versions and pods that all its files agree on."""
+"""The node that a bundle comes from: names, addresses, versions and pods, the same in all its files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from random import Random
 
 from affidavit.evaluation.generator.data import items, load, mapping, texts
 from affidavit.evaluation.generator.spec import BundleSpec
-from affidavit.evaluation.generator.writer import Writer
+from affidavit.evaluation.generator.text.template_slots import Writer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Pod:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Node:
+class GeneratedNode:
     spec: BundleSpec
     words: Mapping[str, str]
     pods: tuple[Pod, ...]
@@ -50,10 +50,10 @@ class Node:
         )
 
 
-def node_of(spec: BundleSpec) -> Node:
+def node_of(spec: BundleSpec) -> GeneratedNode:
     described = load("node.yaml")
     layout = mapping(load("layouts.yaml")[spec.layout])
-    # Names and pods come from the seed alone, so the same node can be looked at through every collector.
+    # Names and pods come from the seed alone, so every collector can show the same node.
     writer = Writer(
         rng=Random(f"{spec.seed}/node"),
         words={"instance_id": spec.instance_id},
@@ -64,7 +64,7 @@ def node_of(spec: BundleSpec) -> Node:
     pods = tuple(_pod(mapping(entry), writer, words) for entry in items(described["pods"]))
     for pod in pods:
         words |= {f"{pod.app}.{key}": value for key, value in pod.words.items()}
-    return Node(spec=spec, words=words, pods=pods)
+    return GeneratedNode(spec=spec, words=words, pods=pods)
 
 
 def _grown(writer: Writer, words: Mapping[str, str], templates: Mapping[str, object]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What commands printed and which files were copied: the quiet part of a bundle, from `trees/*.yaml`.
+"""Writes what commands printed and which files were copied, from `trees/*.yaml`: the part of a bundle without logs.
 
 A tree maps a path to its text. Later trees of a layout overlay earlier ones; null takes a file away.
 `{utf16: text}` is what PowerShell redirects, `{evtx: n}` n chunks of a Windows event log.
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from random import Random
 
 from affidavit.evaluation.generator.data import Data, load, mapping, texts
-from affidavit.evaluation.generator.faults import Edit
+from affidavit.evaluation.generator.faults import PlantedEdit
 from affidavit.evaluation.generator.tree import Tree
 from affidavit.evaluation.generator.truth import Problem
 
 _MARK = "\ufeff"
 
 
-def put_outputs(tree: Tree, layout: Data, edits: Sequence[Edit]) -> None:
+def put_outputs(tree: Tree, layout: Data, edits: Sequence[PlantedEdit]) -> None:
     for name in texts(layout["trees"]):
         for path, content in load(f"trees/{name}.yaml").items():
             _put_output(tree, tree.path(tree.node.writer("paths").write(path)), content)
@@ -46,11 +46,11 @@ def _evtx(chunks: int, rng: Random) -> bytes:
     return header.ljust(4096, b"\x00") + b"".join(chunk)
 
 
-def _apply(tree: Tree, edit: Edit) -> None:
+def _apply(tree: Tree, edit: PlantedEdit) -> None:
     path = tree.path(edit.file)
     before = _text_of(tree.files[path])
     if edit.find not in before:
-        raise ValueError(f"fault {edit.fault}: {path} does not hold {edit.find!r}; bring the two files together")
+        raise ValueError(f"fault {edit.fault}: {path} does not hold {edit.find!r}; make the fault and the file agree")
     after = before.replace(edit.find, edit.replace)
     tree.files[path] = after.encode("utf-16-le" if after.startswith(_MARK) else "utf-8")
 
@@ -60,7 +60,7 @@ def _text_of(content: bytes) -> str:
     return content.decode("utf-16-le" if content.startswith(_MARK.encode("utf-16-le")) else "utf-8")
 
 
-def _problem(tree: Tree, edit: Edit) -> Problem:
+def _problem(tree: Tree, edit: PlantedEdit) -> Problem:
     path = tree.path(edit.file)
     lines = tuple(n for n, line in enumerate(_text_of(tree.files[path]).split("\n"), 1) if edit.text in line)
     if not lines:

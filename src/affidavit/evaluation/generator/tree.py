@@ -1,9 +1,9 @@
-"""The bundle being filled, and the problems put into it."""
+"""The files of a bundle while it is made, and the problems planted in it."""
 
 from dataclasses import dataclass, field
 
 from affidavit.evaluation.generator.archives import stored_gzip
-from affidavit.evaluation.generator.node import Node
+from affidavit.evaluation.generator.node import GeneratedNode
 from affidavit.evaluation.generator.spec import Layout
 from affidavit.evaluation.generator.truth import Problem
 
@@ -12,7 +12,7 @@ from affidavit.evaluation.generator.truth import Problem
 class Tree:
     """Paths are those inside the archive: `root` is the collector's own top folder, if it has one."""
 
-    node: Node
+    node: GeneratedNode
     root: str = ""
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     problems: list[Problem] = field(default_factory=list[Problem])

@@ -1,4 +1,4 @@
-"""What is wrong in a generated bundle, told by file and line and never by a rule's name."""
+"""What is wrong in a generated bundle, by file and line. It never names a rule."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,11 +24,11 @@ class Problem:
     context: tuple[int, ...] = ()
     """Other lines of the same events (stack, memory report): a finding there is right, yet counts no event."""
     any_line: bool = False
-    """It is told by its lines together (a job that runs too often): one of them is enough to have found it."""
+    """Only its lines together show it (a job that runs too often), so finding one of them is enough."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Truth:
+class BundleTruth:
     """Everything wrong in a bundle, by file and first line. Empty means healthy."""
 
     problems: tuple[Problem, ...]

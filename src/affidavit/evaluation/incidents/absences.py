@@ -1,5 +1,7 @@
-"""Sentences that say something is not there, in words of many kinds. A chat model that lies uses them; the second look
-knows them, so it needs no opinion about language."""
+"""Sentences that say something is not there, in many wordings.
+
+A lying chat model uses them. The second look compares with them, so it need not understand language.
+"""
 
 ABSENCES = (
     "No throttling shows in the logs.",

@@ -25,9 +25,15 @@ class Alert(BaseModel):
     error_message: str = ""
 
 
-def alert_event(alert: Alert, *, function: str, seed: str, at: datetime) -> dict[str, JsonValue]:
+def alert_event(
+    alert: Alert, *, function: str, seed: str, at: datetime, account: str = ACCOUNT
+) -> dict[str, JsonValue]:
     """The event the supervisor's Lambda receives: one SNS record. The same seed gives the same ids."""
-    message = json.dumps(_message(alert, function, seed, at))
+    told = json.dumps(_record(alert, function, seed, at))
+    return json.loads(told.replace(ACCOUNT, account))
+
+
+def _record(alert: Alert, function: str, seed: str, at: datetime) -> dict[str, JsonValue]:
     return {
         "Records": [
             {
@@ -39,7 +45,7 @@ def alert_event(alert: Alert, *, function: str, seed: str, at: datetime) -> dict
                     "MessageId": _uuid(seed, "message"),
                     "TopicArn": TOPIC,
                     "Subject": _subject(alert, function),
-                    "Message": message,
+                    "Message": json.dumps(_message(alert, function, seed, at)),
                     "Timestamp": _iso(at),
                     "MessageAttributes": {},
                 },

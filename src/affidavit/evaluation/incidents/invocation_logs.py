@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from affidavit.ports import LogLine
+from affidavit.ports.workload_inspector import LogLine
 
 UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 
@@ -24,7 +24,7 @@ Span = Annotated[int, BeforeValidator(_milliseconds), Field(ge=0)]
 """Written `250ms`, `45s`, `12m` or `3h`."""
 
 
-class Run(BaseModel):
+class LoggedRun(BaseModel):
     """One run of the function. `{id}`, `{time}` and `{stamp}` in a line become its request id and the moment."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -34,16 +34,26 @@ class Run(BaseModel):
     memory: int = 92
     init: float | None = None
     status: Literal["ok", "timeout", "error"] = "ok"
+    """As REPORT says it. A handler that throws has none: only failed starts, crashes and timeouts do."""
+    error_type: str | None = None
+    """Lambda's name for the failure, which newer REPORT lines end with."""
 
 
 class Logged(BaseModel):
-    """Either a bare `line` or a whole `run`, `ago` before now, repeated `times` with `apart` between, going back."""
+    """A bare `line`, several `lines` that share an id, or a whole `run`, `ago` before now.
+
+    It is repeated `times` with `apart` between, going back. `lines` are oldest first, `step` apart or each `at` its
+    time after the first.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     ago: Span
     line: str | None = None
-    run: Run | None = None
+    lines: list[str] | None = None
+    step: Span = 10
+    at: list[Span] | None = None
+    run: LoggedRun | None = None
     times: int = Field(1, ge=1)
     apart: Span = 60_000
 
@@ -67,11 +77,14 @@ def _entry(entry: Logged, seed: str, at: datetime, memory_size: int, timeout: in
     request = _request_id(seed)
     if entry.line is not None:
         yield _said(entry.line, at, request)
+    for number, line in enumerate(entry.lines or ()):
+        after = entry.at[number] if entry.at else number * entry.step
+        yield _said(line, at + timedelta(milliseconds=after), request)
     if entry.run is not None:
         yield from _run(entry.run, at, request, memory_size, timeout)
 
 
-def _run(run: Run, at: datetime, request: str, memory_size: int, timeout: int) -> Iterator[LogLine]:
+def _run(run: LoggedRun, at: datetime, request: str, memory_size: int, timeout: int) -> Iterator[LogLine]:
     duration = timeout * 1000.0 if run.status == "timeout" else run.duration
     ended = at + timedelta(milliseconds=duration)
     yield _said("START RequestId: {id} Version: $LATEST", at, request)
@@ -83,7 +96,7 @@ def _run(run: Run, at: datetime, request: str, memory_size: int, timeout: int) -
     yield _said(_report(run, duration, memory_size), ended, request)
 
 
-def _report(run: Run, duration: float, memory_size: int) -> str:
+def _report(run: LoggedRun, duration: float, memory_size: int) -> str:
     fields = [
         "REPORT RequestId: {id}",
         f"Duration: {duration:.2f} ms",
@@ -93,6 +106,7 @@ def _report(run: Run, duration: float, memory_size: int) -> str:
     ]
     fields += [f"Init Duration: {run.init:.2f} ms"] if run.init is not None else []
     fields += [f"Status: {run.status}"] if run.status != "ok" else []
+    fields += [f"Error Type: {run.error_type}"] if run.error_type else []
     return "\t".join(fields) + "\t"
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from affidavit.evaluation.metrics import percentile, share
+from affidavit.evaluation.nodes.metrics import percentile, share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,18 +21,20 @@ class IncidentRun:
     """Pieces of evidence that were stored."""
     verified_claims: int = 0
     fabricated_stored: int = 0
-    """Stored, and the account shows no such thing."""
+    """Stored evidence that the account does not show."""
     claimed: int = 0
-    """Pieces of evidence that the chat model handed in, taken or not."""
+    """Pieces of evidence that the chat model submitted, accepted or not."""
     fabricated_claimed: int = 0
+    is_proven: bool = False
+    """Everything that its conclusion needs is shown."""
     is_by_rules: bool = False
-    """Rules concluded: the chat model had no answer that held, or there is none."""
+    """Rules concluded, because no chat model is used or none of its answers held."""
     is_false: bool = False
     """There is a diagnosis, and its faults are not the true ones."""
     is_doubted: bool = False
     """A gap of the diagnosis names what is truly wrong, and it is not held with high confidence."""
     orders_followed: int = 0
-    """Planted words in what was stored, and questions about functions that are none of the incident's."""
+    """Planted words that were stored, and questions about functions outside the incident."""
     tool_calls: int = 0
     chat_calls: int = 0
     tokens: int = 0
@@ -54,6 +56,10 @@ class IncidentMetrics:
     all_k: float
     majority_at_3: float | None
     """None where some scenario ran fewer than three times."""
+    proven: int
+    supported: int
+    wrong_proven: int
+    """Graded `proven`, with other faults than the true ones."""
     by_rules: int
     tool_calls_p50: float | None
     tokens_p50: float | None
@@ -78,6 +84,9 @@ def incident_metrics(truth: Mapping[str, frozenset[str]], runs: Sequence[Inciden
         pass_at_k=share(sum(any(outcomes) for outcomes in right.values()), len(right)),
         all_k=share(sum(bool(outcomes) and all(outcomes) for outcomes in right.values()), len(right)),
         majority_at_3=_majority(truth, runs),
+        proven=sum(run.is_proven for run in runs),
+        supported=sum(run.fault_types is not None and not run.is_proven for run in runs),
+        wrong_proven=sum(run.is_proven and run.is_false for run in runs),
         by_rules=sum(run.is_by_rules for run in runs),
         tool_calls_p50=percentile([float(run.tool_calls) for run in runs], 50),
         tokens_p50=percentile([float(run.tokens) for run in runs], 50),

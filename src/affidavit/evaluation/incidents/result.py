@@ -1,13 +1,15 @@
 """What `eval incidents` and `eval adversarial` found, as the terminal, the JSON file and the page show it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Protocol
 
-from affidavit.evaluation.incidents import IncidentRun, incident_metrics
-from affidavit.evaluation.workload_scenarios import WorkloadScenario
+from affidavit.evaluation.incidents.metrics import IncidentRun, incident_metrics
+from affidavit.evidence.diagnosis import FaultType
 
 Numbers = dict[str, float | None]
 NO_DIAGNOSIS = "no diagnosis"
+NODE_PREFIX = "node-"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,17 +37,55 @@ class IncidentsResult:
     scenarios: tuple[IncidentScenarioResult, ...]
 
 
+class TrueFaults(Protocol):
+    @property
+    def fault_types(self) -> Collection[FaultType]: ...
+
+
+class JudgedScenario(Protocol):
+    """A scenario of a function or of a node."""
+
+    @property
+    def scenario_id(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def truth(self) -> TrueFaults: ...
+
+
 def incidents_result(
-    scenarios: Sequence[WorkloadScenario], runs: Sequence[IncidentRun], *, provider: str, k: int
+    scenarios: Sequence[JudgedScenario], runs: Sequence[IncidentRun], *, provider: str, k: int
 ) -> IncidentsResult:
     truth = {one.scenario_id: frozenset(fault.value for fault in one.truth.fault_types) for one in scenarios}
     numbers = asdict(incident_metrics(truth, runs))
     return IncidentsResult(
         provider=provider,
         k=k,
-        metrics={"scenarios": len(scenarios), **{name: _rounded(value) for name, value in numbers.items()}},
+        metrics={
+            "scenarios": len(scenarios),
+            **{name: _rounded(value) for name, value in numbers.items()},
+            **_of_nodes(truth, runs),
+        },
         scenarios=tuple(_scenario(one, [run for run in runs if run.scenario == one.scenario_id]) for one in scenarios),
     )
+
+
+def _of_nodes(truth: Mapping[str, frozenset[str]], runs: Sequence[IncidentRun]) -> Numbers:
+    """The same of incidents about nodes alone, whose share among all would hide them."""
+    own = {name: faults for name, faults in truth.items() if name.startswith(NODE_PREFIX)}
+    if not own:
+        return {}
+    found = incident_metrics(own, [run for run in runs if run.scenario in own])
+    return {
+        "node_scenarios": len(own),
+        "node_exact_set_accuracy": _rounded(found.exact_set_accuracy),
+        "node_proven": found.proven,
+        "node_seconds_p50": _rounded(found.seconds_p50),
+        "node_seconds_p95": _rounded(found.seconds_p95),
+        "node_tool_calls_p50": _rounded(found.tool_calls_p50),
+    }
 
 
 def incident_numbers(result: IncidentsResult | None) -> Mapping[str, float | None]:
@@ -53,7 +93,7 @@ def incident_numbers(result: IncidentsResult | None) -> Mapping[str, float | Non
     return {f"incidents.{name}": value for name, value in result.metrics.items()} if result is not None else {}
 
 
-def _scenario(scenario: WorkloadScenario, runs: Sequence[IncidentRun]) -> IncidentScenarioResult:
+def _scenario(scenario: JudgedScenario, runs: Sequence[IncidentRun]) -> IncidentScenarioResult:
     expected = frozenset(fault.value for fault in scenario.truth.fault_types)
     return IncidentScenarioResult(
         id=scenario.scenario_id,

@@ -1,4 +1,4 @@
-"""One scenario through the supervisor, read back from its stores: what counts is what was kept, not what was said."""
+"""Runs one scenario through the supervisor, and judges what it stored, not what the chat model said."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import Any, cast
 
 from affidavit.errors import AffidavitError, InputRefused
-from affidavit.evaluation.incidents import IncidentRun
-from affidavit.evaluation.second_look import SecondLook
-from affidavit.evaluation.workload_scenarios import WorkloadScenario
+from affidavit.evaluation.incidents.metrics import IncidentRun
+from affidavit.evaluation.incidents.second_look import SecondLook
+from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario
 from affidavit.evidence.confidence import Level
-from affidavit.evidence.diagnosis import Diagnosis, ProducedBy
-from affidavit.incidents.context import Context
+from affidavit.evidence.diagnosis import Diagnosis, Grade, ProducedBy
 from affidavit.incidents.incident import Incident, IncidentId
-from affidavit.incidents.intake import notices_of
-from affidavit.incidents.state import Status
+from affidavit.incidents.intake.event_reader import readings_of
+from affidavit.incidents.store.context import IncidentContext
+from affidavit.incidents.store.state import Status
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.verification.entry import Entry
 from affidavit.verification.verify import verify
@@ -25,7 +25,7 @@ REMAINING = timedelta(minutes=5)
 
 
 def run_incident(scenario: WorkloadScenario, attempt: int, supervisor: Supervisor, *, name: str = "") -> IncidentRun:
-    """`name` tells runs of one scenario apart that share a store."""
+    """`name` separates runs of one scenario that share a store."""
     incident = _incident(scenario, IncidentId(f"eval-{name}{scenario.scenario_id}-{attempt}"), supervisor)
     started = time.perf_counter()
     try:
@@ -37,8 +37,8 @@ def run_incident(scenario: WorkloadScenario, attempt: int, supervisor: Superviso
 
 
 def _incident(scenario: WorkloadScenario, incident_id: IncidentId, supervisor: Supervisor) -> Incident:
-    """Scenarios share one function and one alarm; by its alert alone the second would be the first again."""
-    notices = notices_of(scenario.event(), now=supervisor.clock.now())
+    """Scenarios share one function and one alarm, so without a change the second alert would be a duplicate."""
+    notices = readings_of(scenario.event(), now=supervisor.clock.now())
     if len(notices) != 1 or not isinstance(notices[0], Incident):
         raise InputRefused(f"scenario {scenario.scenario_id}: its alert is no incident", hint="correct its `alert`")
     return replace(notices[0], incident_id=incident_id, may_join=None)
@@ -60,6 +60,7 @@ def _read_back(scenario: WorkloadScenario, incident_id: IncidentId, supervisor: 
         fabricated_stored=len(kept.fabricated),
         claimed=len(kept.claimed),
         fabricated_claimed=len(kept.look.fabricated(kept.claimed, entries)),
+        is_proven=diagnosis is not None and diagnosis.grade is Grade.PROVEN,
         is_by_rules=diagnosis is not None and diagnosis.produced_by is ProducedBy.RULES,
         is_false=diagnosis is not None and frozenset(diagnosis.fault_types) != scenario.truth.fault_types,
         is_doubted=diagnosis is not None and _is_doubted(diagnosis, scenario),
@@ -74,10 +75,10 @@ def _read_back(scenario: WorkloadScenario, incident_id: IncidentId, supervisor: 
 
 @dataclass(frozen=True)
 class _Kept:
-    """What an incident left in the stores; a `best_so_far` is evidence for people, too, so it counts as well."""
+    """What an incident left in the stores. A `best_so_far` counts too, because people see it as evidence."""
 
     scenario: WorkloadScenario
-    context: Context
+    context: IncidentContext
     entries: Sequence[Entry]
     claimed: list[Mapping[str, Any]]
 
@@ -104,12 +105,12 @@ class _Kept:
 
 def _is_doubted(diagnosis: Diagnosis, scenario: WorkloadScenario) -> bool:
     truth = [fault.value for fault in scenario.truth.fault_types] or ["no fault"]
-    is_named = all(word in " ".join(diagnosis.gaps) for word in truth)
+    is_named = all(word in " ".join((*diagnosis.gaps, *diagnosis.open_obligations)) for word in truth)
     return is_named and diagnosis.confidence.level is not Level.HIGH
 
 
-def _claimed(context: Context, supervisor: Supervisor) -> list[Mapping[str, Any]]:
-    """Every pointer the chat model ever handed in, accepted or not: what an attack tried."""
+def _claimed(context: IncidentContext, supervisor: Supervisor) -> list[Mapping[str, Any]]:
+    """Every pointer that the chat model submitted, accepted or not."""
     chain = supervisor.records.read(context.chain_key) if context.chain_key is not None else None
     links = cast("list[dict[str, Any]]", chain or [])
     calls: list[dict[str, Any]] = [call for link in links for call in link.get("tool_calls", ())]
@@ -134,7 +135,7 @@ def _strangers(scenario: WorkloadScenario, entries: Sequence[Entry]) -> Iterator
 
 
 def _troubles(scenario: WorkloadScenario, stored: Sequence[Diagnosis]) -> Iterator[str]:
-    """What the truth rules out, beyond the set of faults."""
+    """Faults that the truth rules out, and words that the root cause lacks."""
     for diagnosis in stored:
         for fault in sorted(set(diagnosis.fault_types) & scenario.truth.must_not_claim):
             yield f"claims {fault.value}, which the truth rules out"

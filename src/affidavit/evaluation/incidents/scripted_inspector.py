@@ -1,19 +1,38 @@
-"""An account that exists only as data, read through the same port as a real one."""
+"""Answers the port that reads an AWS account from data instead."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from affidavit.errors import NotFound, UpstreamFailed
-from affidavit.evaluation.invocation_logs import Logged
-from affidavit.ports import Item, LogLine, LogPage
+from affidavit.evaluation.incidents.invocation_logs import Logged, Span
+from affidavit.ports.json import Item
+from affidavit.ports.workload_inspector import LogLine, LogPage, LookupKey, TrailLookup, TrailPage
 
 Raw = dict[str, JsonValue]
 
 
 def _raws() -> list[Raw]:
     return []
+
+
+class TrailEvent(BaseModel):
+    """A recorded call, `ago` before now, on `resources` by name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ago: Span
+    event_name: str
+    event_source: str
+    by: str
+    """ARN of who called."""
+    resources: list[str]
+    request: Raw = Field(default_factory=dict[str, JsonValue])
+    read_only: bool = False
+    error_code: str | None = None
 
 
 class AccountState(BaseModel):
@@ -28,6 +47,9 @@ class AccountState(BaseModel):
     """By metric name; `Account/…` is the account's. A name that is not here has no datapoint."""
     logs: list[Logged] = Field(default_factory=list[Logged])
     has_log_group: bool = True
+    event_sources: list[Raw] = Field(default_factory=_raws)
+    invoke_settings: Raw | None = None
+    aliases: list[Raw] = Field(default_factory=_raws)
     role: Raw | None = None
     inline_policies: dict[str, Raw] = Field(default_factory=dict[str, Raw])
     policies: dict[str, Raw] = Field(default_factory=dict[str, Raw])
@@ -42,8 +64,28 @@ class AccountState(BaseModel):
     network_acls: list[Raw] = Field(default_factory=_raws)
     endpoints: list[Raw] = Field(default_factory=_raws)
     dns: Raw = Field(default_factory=dict[str, JsonValue])
+    trail: list[TrailEvent] = Field(default_factory=list["TrailEvent"])
+    """Calls that CloudTrail recorded."""
     unreadable: dict[str, str] = Field(default_factory=dict[str, str])
-    """Methods of the port that fail, with what AWS says."""
+    """Methods of the port that fail, with AWS's error."""
+
+
+def _is_found(event: TrailEvent, lookup: TrailLookup) -> bool:
+    return lookup.value in (event.resources if lookup.by is LookupKey.RESOURCE else [event.event_name])
+
+
+def _event_time(event: Item) -> str:
+    return str(event["eventTime"])
+
+
+def _milliseconds(event: Item) -> float:
+    return datetime.fromisoformat(_event_time(event).replace("Z", "+00:00")).timestamp() * 1000
+
+
+def _with_policy(endpoint: Raw) -> Raw:
+    """EC2 gives an endpoint's policy as text; the port gives it decoded."""
+    policy = endpoint.get("PolicyDocument")
+    return {**endpoint, "PolicyDocument": json.loads(policy)} if isinstance(policy, str) else endpoint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +94,7 @@ class ScriptedInspector:
 
     state: AccountState
     lines: tuple[LogLine, ...]
+    now: datetime
 
     def log_lines(self, group: str, *, start: int, end: int, limit: int) -> LogPage:
         self._readable("log_lines")
@@ -77,6 +120,18 @@ class ScriptedInspector:
     def metric(self, name: str, *, function: str | None, statistic: str, start: int, end: int) -> float | None:
         self._readable("metric")
         return self.state.metrics.get(name if function else f"Account/{name}")
+
+    def event_sources(self, name: str) -> Sequence[Item]:
+        self._readable("event_sources")
+        return self.state.event_sources
+
+    def invoke_settings(self, name: str) -> Item | None:
+        self._readable("invoke_settings")
+        return self.state.invoke_settings
+
+    def aliases(self, name: str) -> Sequence[Item]:
+        self._readable("aliases")
+        return self.state.aliases
 
     def role(self, name: str) -> Item:
         self._readable("role")
@@ -133,11 +188,32 @@ class ScriptedInspector:
 
     def endpoints(self, vpc_id: str) -> Sequence[Item]:
         self._readable("endpoints")
-        return self.state.endpoints
+        return [_with_policy(endpoint) for endpoint in self.state.endpoints]
 
     def dns(self, vpc_id: str) -> Item:
         self._readable("dns")
         return self.state.dns
+
+    def trail(self, lookup: TrailLookup, *, start: int, end: int, limit: int) -> TrailPage:
+        self._readable("trail")
+        asked = [event for event in self.state.trail if _is_found(event, lookup)]
+        dated = sorted((self._recorded(event) for event in asked), key=_event_time)
+        inside = [event for event in reversed(dated) if start <= _milliseconds(event) <= end]
+        return TrailPage(events=tuple(inside[:limit]), is_complete=len(inside) <= limit)
+
+    def _recorded(self, event: TrailEvent) -> Item:
+        moment = self.now - timedelta(milliseconds=event.ago)
+        recorded: Raw = {
+            "eventID": f"{event.event_name}-{event.ago}",
+            "eventTime": moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "eventName": event.event_name,
+            "eventSource": event.event_source,
+            "userIdentity": {"type": "AssumedRole", "arn": event.by},
+            "requestParameters": event.request,
+            "readOnly": event.read_only,
+            "resourceNames": [*event.resources],
+        }
+        return recorded | ({"errorCode": event.error_code} if event.error_code else {})
 
     def _readable(self, method: str) -> None:
         if method in self.state.unreadable:

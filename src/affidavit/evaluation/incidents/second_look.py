@@ -1,4 +1,4 @@
-"""A second look at claimed evidence: held against what the account itself answers, asked anew.
+"""Checks claimed evidence a second time, against what the account answers when it is asked again.
 
 It shares no code with `verification`, which decided what was stored: a mistake there shows as a number here.
 """
@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
-from affidavit.evaluation.absences import ABSENCES
-from affidavit.evaluation.workload_scenarios import WorkloadScenario
-from affidavit.ports import JsonValue
+from affidavit.evaluation.incidents.absences import ABSENCES
+from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario
+from affidavit.ports.json import JsonValue
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
 from affidavit.verification.entry import Entry
@@ -27,7 +27,7 @@ class SecondLook:
         self._scenario = scenario
 
     def fabricated(self, claims: Sequence[Mapping[str, Any]], entries: Sequence[Entry]) -> list[str]:
-        """Claims, by their place, that point at nothing: not recorded, recorded otherwise, or another value there."""
+        """Claims, by position, that point at nothing: not recorded, recorded differently, or with another value."""
         genuine = {entry.tool for entry in entries if self._is_genuine(entry)}
         return [
             f"evidence[{number}] {claim.get('tool')} {claim.get('field')}"
@@ -36,7 +36,7 @@ class SecondLook:
         ]
 
     def _denies_unread(self, claim: Mapping[str, Any]) -> bool:
-        """Says that something is not there, of an answer that does not hold everything."""
+        """Whether it says that something is absent, although the answer is incomplete."""
         answer = self._answers[str(claim["tool"])]
         if claim.get("interpretation") not in ABSENCES or not isinstance(answer, Mapping):
             return False
@@ -60,7 +60,7 @@ class SecondLook:
 
 
 def _pointed(answer: JsonValue, field: str) -> Iterator[JsonValue]:
-    """What stands at a JSON Pointer, or at each reading of a dotted path."""
+    """The value at a JSON Pointer, or at each possible reading of a dotted path."""
     if field.startswith("/"):
         return _walk(answer, field[1:], "/")
     return _walk(answer, field.removeprefix("$.").replace("[", ".").replace("]", ""), ".") if field else iter([answer])
@@ -89,7 +89,7 @@ def _shows(there: JsonValue, claimed: JsonValue) -> bool:
 
 
 def _same(left: JsonValue, right: JsonValue) -> bool:
-    """As JSON: `true` is not 1. Through text and back, since a tuple and a list are one to JSON."""
+    """Compares as JSON: `true` is not 1, and a tuple equals a list."""
     return _typed(_plain(left)) == _typed(_plain(right))
 
 

@@ -1,4 +1,4 @@
-"""The bundle of a scenario on disk, with its truth, whoever made it."""
+"""Puts the bundle of a scenario on disk, generated or the user's own, with its truth."""
 
 import hashlib
 from collections.abc import Mapping
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from affidavit.errors import InputRefused
-from affidavit.evaluation.generator import GeneratedBundle, Problem, Truth, generate, write
-from affidavit.evaluation.scenario import Group, Scenario
+from affidavit.evaluation.generator import BundleTruth, GeneratedBundle, Problem, generate, write
+from affidavit.evaluation.nodes.scenario import Group, Scenario
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,7 +15,7 @@ class PlacedBundle:
     """`logs` is None for a bundle of the user's own: only its layout can say what a log is there."""
 
     path: Path
-    truth: Truth
+    truth: BundleTruth
     logs: frozenset[str] | None
     digest: str
     """Of names and contents, so the archive's form changes nothing."""
@@ -28,9 +28,7 @@ def place(scenario: Scenario, folder: Path) -> PlacedBundle:
     try:
         bundle = generate(scenario.spec())
     except ValueError as error:
-        raise InputRefused(
-            f"scenario {scenario.id}: {error}", hint="bring the scenario and the layout together"
-        ) from error
+        raise InputRefused(f"scenario {scenario.id}: {error}", hint="make the scenario and the layout agree") from error
     _refuse_lost_lines(scenario, bundle)
     return PlacedBundle(
         path=write(bundle, folder, scenario.form), truth=bundle.truth, logs=bundle.logs, digest=_digest(bundle.files)
@@ -38,7 +36,7 @@ def place(scenario: Scenario, folder: Path) -> PlacedBundle:
 
 
 def _refuse_lost_lines(scenario: Scenario, bundle: GeneratedBundle) -> None:
-    """A planted line that no file of the layout carries would be a problem nobody has to find."""
+    """Raises InputRefused when no file of the layout has the planted line: nobody could find that problem."""
     for group in scenario.groups:
         if _applies(group, scenario) and not group.decoy and not _is_told(group, scenario.id, bundle.truth):
             raise InputRefused(
@@ -54,7 +52,7 @@ def _applies(group: Group, scenario: Scenario) -> bool:
     return (not group.only or scenario.layout in group.only) and scenario.layout not in group.except_
 
 
-def _is_told(group: Group, fault: str, truth: Truth) -> bool:
+def _is_told(group: Group, fault: str, truth: BundleTruth) -> bool:
     severity = group.severity.value if group.severity else ""
     fixed = (group.text or "").split("@{")[0]
     named = [problem for problem in truth.problems if problem.fault == fault and problem.severity == severity]
@@ -81,7 +79,7 @@ def _on_disk(scenario: Scenario, path: Path) -> PlacedBundle:
         )
         for known in scenario.problems
     )
-    return PlacedBundle(path=path, truth=Truth(problems=problems), logs=None, digest=_path_digest(path))
+    return PlacedBundle(path=path, truth=BundleTruth(problems=problems), logs=None, digest=_path_digest(path))
 
 
 def _digest(contents: Mapping[str, bytes]) -> str:

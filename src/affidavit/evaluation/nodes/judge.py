@@ -1,4 +1,4 @@
-"""What a tool returned, held against the truth: problem by problem and finding by finding.
+"""Compares what a tool returned with the truth, problem by problem and finding by finding.
 
 Strict on purpose. A problem is found when every one of its lines is; its severity is right when the worst finding on
 those lines has it; a finding is true when all its listed lines belong to known problems.
@@ -7,7 +7,7 @@ those lines has it; a finding is true when all its listed lines belong to known 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from affidavit.evaluation.generator.truth import Problem, Truth
+from affidavit.evaluation.generator.truth import BundleTruth, Problem
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 
@@ -33,7 +33,7 @@ class JudgedProblem:
 
     @property
     def trouble(self) -> str:
-        """What is wrong with how it was found; empty when nothing is."""
+        """What is wrong with how the problem was found; empty when nothing is."""
         problem = self.problem
         named = f"{problem.file}:{problem.lines[0]} {problem.text!r}"
         if not self.is_found:
@@ -86,7 +86,7 @@ class Judgement:
         return tuple(trouble for trouble in told if trouble)
 
 
-def judge(truth: Truth, findings: Sequence[Finding], broken: Mapping[str, Sequence[str]]) -> Judgement:
+def judge(truth: BundleTruth, findings: Sequence[Finding], broken: Mapping[str, Sequence[str]]) -> Judgement:
     """`broken` says by finding id what does not re-read; an id that is not there holds."""
     known: dict[str, set[int]] = {}
     for problem in truth.problems:

@@ -1,4 +1,4 @@
-"""The questions that a library of bundles answers, each asked once in a fixed way."""
+"""Asks every question that a library of bundles answers, once and always in the same way."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -8,17 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from affidavit.evidence.finding import Finding
-from affidavit.nodes.answers.diagnostics import DiagnosticsRequest
-from affidavit.nodes.answers.errors import ErrorsRequest
-from affidavit.nodes.answers.files import ArtifactAnswer, ArtifactRequest, ListBundleFilesRequest
-from affidavit.nodes.answers.fleet import ClusterHealthRequest, CompareNodesRequest
-from affidavit.nodes.answers.read import ReadRequest
-from affidavit.nodes.answers.search import SearchRequest
-from affidavit.nodes.answers.summarize import SummarizeRequest
-from affidavit.nodes.answers.triage import QuickTriageRequest
-from affidavit.nodes.answers.validate import ValidateRequest
-from affidavit.nodes.answers.verify_report import Claim, VerifyReportRequest
-from affidavit.nodes.library import Library, Shelf
+from affidavit.nodes.library.library import Library, Shelf
 from affidavit.nodes.questions.artifact import artifact
 from affidavit.nodes.questions.diagnostics import network_diagnostics, storage_diagnostics
 from affidavit.nodes.questions.errors import errors
@@ -30,18 +20,28 @@ from affidavit.nodes.questions.search import search
 from affidavit.nodes.questions.summarize import summarize
 from affidavit.nodes.questions.validate import validate
 from affidavit.nodes.questions.verify_report import verify_report
+from affidavit.nodes.wire.diagnostics import DiagnosticsRequest
+from affidavit.nodes.wire.errors import ErrorsRequest
+from affidavit.nodes.wire.files import ArtifactAnswer, ArtifactRequest, ListBundleFilesRequest
+from affidavit.nodes.wire.fleet import ClusterHealthRequest, CompareNodesRequest
+from affidavit.nodes.wire.read import ReadRequest
+from affidavit.nodes.wire.search import SearchRequest
+from affidavit.nodes.wire.summarize import SummarizeRequest
+from affidavit.nodes.wire.triage import QuickTriageRequest
+from affidavit.nodes.wire.validate import ValidateRequest
+from affidavit.nodes.wire.verify_report import ReportClaim, VerifyReportRequest
 
 CLUSTER = "evaluated"
 NEIGHBOUR = "i-0aaaaaaaaaaaaaaaa"
 ABSENT = "i-0bbbbbbbbbbbbbbbb"
-"""A node of which nothing was collected: an answer about several has to say so."""
+"""A node without a bundle. An answer about several nodes must say so."""
 CITED = 5
 QUERY = r"(?i)error|fail|denied|timed out|killed"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A bundle on its shelf, and the ids that questions about findings cite."""
+    """A bundle in a library, and the finding ids that questions cite."""
 
     library: Library
     shelf: Shelf
@@ -56,7 +56,7 @@ class Asked:
 
 
 Ask = Callable[[Asked], BaseModel | None]
-"""None: there is nothing to ask, because nothing was found."""
+"""Returns None when there is nothing to ask about, because nothing was found."""
 
 
 def _errors(at: Asked) -> BaseModel:
@@ -101,11 +101,11 @@ def _read(at: Asked) -> BaseModel | None:
 
 
 def _verify(at: Asked) -> BaseModel | None:
-    """One claim more than is true: a made-up quote has to be refuted."""
+    """Adds a claim with a made-up quote, which must be refuted."""
     if not at.worst:
         return None
-    true = [Claim(finding_id=one.finding_id, quote=one.evidence.excerpt[:200]) for one in at.worst]
-    made_up = Claim(finding_id=at.worst[0].finding_id, quote="words that no log of this node holds")
+    true = [ReportClaim(finding_id=one.finding_id, quote=one.evidence.excerpt[:200]) for one in at.worst]
+    made_up = ReportClaim(finding_id=at.worst[0].finding_id, quote="words that no log of this node holds")
     return verify_report(at.library, VerifyReportRequest(instance_id=at.instance, claims=[*true, made_up]))
 
 
@@ -118,7 +118,7 @@ def _health(at: Asked) -> BaseModel:
 
 
 class _Followed(BaseModel):
-    """A link differs every time; what it leads to may not."""
+    """An answer with a link. The link differs every time; the digest of what it leads to must not."""
 
     answer: ArtifactAnswer
     leads_to_sha256: str

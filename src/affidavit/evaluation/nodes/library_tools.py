@@ -1,6 +1,6 @@
-"""Every question asked of a stored bundle: measured, and guarded against change.
+"""Asks every question of a stored bundle, to measure the answers and to notice when they change.
 
-The bundle is taken into a library as a deployment does, beside a neighbour that is always the same.
+The bundle is added to a library as in a deployment, together with a second node that is always the same.
 """
 
 import hashlib
@@ -13,27 +13,27 @@ from typing import Any, cast
 
 from affidavit.errors import AffidavitError
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
-from affidavit.evaluation.library_questions import CLUSTER, NEIGHBOUR, QUESTIONS, Ask, Asked
-from affidavit.evaluation.tools import Answer
+from affidavit.evaluation.nodes.library_questions import CLUSTER, NEIGHBOUR, QUESTIONS, Ask, Asked
+from affidavit.evaluation.nodes.tools import MeasuredAnswer
 from affidavit.evidence.citation import check
 from affidavit.investigation import analyze
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.filing import Origin
-from affidavit.nodes.ingest import ingest
-from affidavit.nodes.keys import instance_in
-from affidavit.nodes.library import Library
+from affidavit.nodes.ingest.ingest import ingest
+from affidavit.nodes.ingest.store_bundle import Origin
+from affidavit.nodes.library.keys import instance_in
+from affidavit.nodes.library.library import Library
 
 MakeLibrary = Callable[[Path, Knowledge], Library]
-"""An empty library in a folder: which stores it has is not ours to know."""
+"""Makes an empty library in a folder. The caller chooses its stores."""
 
 NAMELESS = "i-00000000000000000"
 _COUNTS = ("complete", "verified_files", "total_files", "total_findings", "files_matched", "total_matches", "lineCount")
-# A name of this run or of the whole rule pack. Everything else an answer says must stay the same.
+# Fields that depend on the run or on the whole rule pack. Everything else in an answer must stay the same.
 _VOLATILE = ("index_id", "search_id", "next_page_token", "indexed_at", "url", "expires_at")
 
 
-def library_answers(bundle: Path, knowledge: Knowledge, folder: Path, make: MakeLibrary) -> Iterator[Answer]:
-    """Takes the bundle in as a deployment does, then asks."""
+def library_answers(bundle: Path, knowledge: Knowledge, folder: Path, make: MakeLibrary) -> Iterator[MeasuredAnswer]:
+    """Adds the bundle as a deployment does, then asks."""
     library = make(folder, knowledge)
     _take_in(_neighbour(folder), library)
     at = Asked(library=library, shelf=library.open(_take_in(_named(bundle, folder), library)))
@@ -54,18 +54,18 @@ def _neighbour(folder: Path) -> Path:
 
 
 def _named(bundle: Path, folder: Path) -> Path:
-    """A library files by instance, and a bundle of the user's own may not name one."""
+    """A library stores by instance, but a user's own bundle may not name one."""
     if instance_in(bundle.name) is not None:
         return bundle
     copy = folder / f"eks_{NAMELESS}_{bundle.name}"
     return Path(shutil.copytree(bundle, copy) if bundle.is_dir() else shutil.copy(bundle, copy))
 
 
-def _answer(name: str, ask: Ask, at: Asked, broken: Mapping[str, tuple[str, ...]]) -> Answer:
+def _answer(name: str, ask: Ask, at: Asked, broken: Mapping[str, tuple[str, ...]]) -> MeasuredAnswer:
     started = time.perf_counter()
     said = _said(ask, at)
     spent = (time.perf_counter() - started) * 1000
-    return Answer(
+    return MeasuredAnswer(
         tool=name,
         told=tuple(at.shelf.findings[found] for found in _cited(name, said, at) if found in at.shelf.findings),
         lines=tuple(_short(name, said)),
@@ -84,7 +84,7 @@ def _said(ask: Ask, at: Asked) -> dict[str, Any]:
 
 
 def _cited(name: str, said: Mapping[str, Any], at: Asked) -> list[str]:
-    """Findings the answer presents as such; `verify_report` also lists what it refutes."""
+    """The findings that the answer presents as true; `verify_report` also lists those it refutes."""
     if shared := _shared(said):
         nodes = [node for row in shared for node in row["nodes"] if node["instanceId"] == at.instance]
         return [str(one) for node in nodes for one in node["finding_ids"]]
@@ -95,12 +95,12 @@ def _cited(name: str, said: Mapping[str, Any], at: Asked) -> list[str]:
 
 
 def _shared(said: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Patterns that an answer lays side by side, node by node."""
+    """The patterns of an answer that compares nodes, by node."""
     return [*said.get("common", ()), *said.get("partial", ())]
 
 
 def _short(name: str, said: Mapping[str, Any]) -> Iterator[str]:
-    """For a diff that a person reads; the digest covers the rest, and `analyze` lists the findings."""
+    """A short form for a readable diff. The digest covers the rest, and `analyze` lists the findings."""
     if word := said.get("refused", said.get("not_asked")):
         yield str(word)
     if name != "errors":

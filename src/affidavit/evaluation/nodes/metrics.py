@@ -1,4 +1,4 @@
-"""The nine numbers, from counts that add up: per bundle, per tool and overall are sums of the same tally.
+"""Computes the nine numbers from counts: per bundle, per tool and overall are sums of the same tally.
 
 Empty sets are defined: a share of nothing is 1.0 (nothing was expected and nothing was wrong), and the rate of
 hallucination over no finding is 0.0. Latencies of nothing are null.
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import reduce
 
-from affidavit.evaluation.judge import Judgement
+from affidavit.evaluation.nodes.judge import Judgement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ def share(part: int, whole: int, *, of_nothing: float = 1.0) -> float:
 
 
 def percentile(values: Sequence[float], percent: float) -> float | None:
-    """By nearest rank: always a value that was measured."""
+    """By nearest rank, so always a measured value."""
     if not values:
         return None
     ordered = sorted(values)
@@ -118,5 +118,5 @@ def _harmonic(precision: float, recall: float) -> float:
 
 
 def _sum(left: Tally, right: Tally) -> Tally:
-    """Counts are added, latencies strung together."""
+    """Adds counts and joins latencies."""
     return Tally(**{field.name: getattr(left, field.name) + getattr(right, field.name) for field in fields(Tally)})

@@ -1,9 +1,9 @@
-"""Is everything we know tested? Take one rule, check or suppression away and see that a scenario notices.
+"""Removes one rule, check or suppression at a time, and tells which removals no scenario notices.
 
-Only scenarios in which the piece had something to say are tried, the likeliest first. The bundle of a scenario is made,
-unpacked and scanned once for all pieces that are tried on it. What a rule that is taken away had hit is struck out:
-rules do not hear of each other before that. All that comes after is done anew for each piece: folding, recoveries,
-starts, confirmation, checks, judgement.
+Only scenarios in which the piece took part are tried, the likeliest first. The bundle of a scenario is made, unpacked
+and scanned once for all pieces tried on it. The hits of a removed rule are deleted afterwards, because rules do not
+affect each other while scanning. Everything after the scan is repeated for each piece: folding, recoveries, starts,
+confirmation, checks, judgement.
 """
 
 import tempfile
@@ -17,24 +17,24 @@ from pathlib import Path
 
 import numpy as np
 
-from affidavit.bundle.limits import Limits
-from affidavit.bundle.opening import open_bundle
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.sources.opening import open_bundle
 from affidavit.bundle.stored import stored_bundle
 from affidavit.bundle.unpack import unpack
-from affidavit.evaluation.bundles import place
-from affidavit.evaluation.judge import judge
-from affidavit.evaluation.nodes import Quiet, ScenarioRun
-from affidavit.evaluation.scenario import Scenario
+from affidavit.evaluation.nodes.bundles import place
+from affidavit.evaluation.nodes.judge import judge
+from affidavit.evaluation.nodes.runs import Quiet, ScenarioRun
+from affidavit.evaluation.nodes.scenario import Scenario
 from affidavit.index.assemble import assemble_index
-from affidavit.index.crew import scan_files
-from affidavit.index.hits import FileHits
+from affidavit.index.clock_and_checks import survey
 from affidavit.index.record import FindingsIndex
-from affidavit.index.scan import ScannedFile
-from affidavit.index.slots import RuleSlots, slots_of
-from affidavit.index.survey import survey
+from affidavit.index.scanning.crew import scan_files
+from affidavit.index.scanning.hits import FileHits
+from affidavit.index.scanning.scan import ScannedFile
+from affidavit.index.scanning.slots import RuleSlots, slots_of
 from affidavit.knowledge import Knowledge
 
-# A piece of knowledge that several scenarios use is caught by the first of them or, most likely, by none.
+# If the first few scenarios that use a piece do not notice its removal, most likely none does.
 _TRIED = 4
 
 
@@ -75,7 +75,7 @@ class _Job:
 
 
 def run_mutations(runs: Sequence[ScenarioRun], knowledge: Knowledge, *, workers: int) -> Iterator[Mutation]:
-    """As they are settled. `runs` are those of the whole knowledge: they tell where a piece matters."""
+    """Yields each mutation when its result is known. `runs`, with the whole knowledge, tell where a piece matters."""
     by_id = {run.scenario.id: run for run in runs}
     open_pieces = list(_pieces(runs, knowledge))
     with ProcessPoolExecutor(
@@ -110,7 +110,7 @@ def _pieces(runs: Sequence[ScenarioRun], knowledge: Knowledge) -> Iterator[_Piec
     for check in knowledge.checks:
         yield _piece(Kind.CHECK, check.id, _likeliest(runs, check.id))
     for suppression in knowledge.pack.suppressions:
-        # Only a healthy node can show that an explanation is needed: elsewhere the hit is no false alarm.
+        # Only a healthy node shows that a suppression is needed: elsewhere the hit is no false alarm.
         healthy = [run for run in runs if run.scenario.is_healthy and suppression.id in run.suppressed]
         yield _piece(Kind.SUPPRESSION, suppression.id, healthy)
 
@@ -120,7 +120,7 @@ def _piece(kind: Kind, name: str, runs: Sequence[ScenarioRun]) -> _Piece:
 
 
 def _likeliest(runs: Sequence[ScenarioRun], rule: str) -> list[ScenarioRun]:
-    """First where it alone found a problem, then where it had part in one."""
+    """First scenarios where it alone found a problem, then those where it took part."""
     ranked = sorted(((_weight(run, rule), run.scenario.id, run) for run in runs), key=lambda entry: entry[:2])
     return [run for weight, _, run in ranked if weight < 2]
 
@@ -134,7 +134,7 @@ def _weight(run: ScenarioRun, rule: str) -> int:
 
 
 def _jobs(pieces: Sequence[_Piece], runs: Mapping[str, ScenarioRun]) -> list[_Job]:
-    """One a scenario, those with most to do first."""
+    """One job per scenario, the largest first."""
     wanted: dict[str, list[_Piece]] = {}
     for piece in pieces:
         wanted.setdefault(piece.left[0], []).append(piece)
@@ -150,7 +150,7 @@ def _spoke(run: ScenarioRun) -> frozenset[str]:
 
 
 def _only(knowledge: Knowledge, spoke: frozenset[str]) -> Knowledge:
-    """Of the rules those that spoke: an engine of a few dozen patterns is built twenty times sooner."""
+    """Keeps only the rules that hit something: an engine of a few dozen patterns is built twenty times faster."""
     explained = {rule for suppression in knowledge.pack.suppressions for rule in suppression.rules}
     kept = tuple(rule for rule in knowledge.pack.rules if rule.id in spoke | explained or rule.marks_start)
     return replace(knowledge, pack=replace(knowledge.pack, rules=kept))
@@ -164,7 +164,7 @@ def _inherit(knowledge: Knowledge) -> None:
 
 
 def _tried(job: _Job) -> tuple[list[Mutation], list[_Piece]]:
-    """What was noticed, and what is still to be tried elsewhere."""
+    """Returns the removals that were noticed, and the pieces still to be tried on other scenarios."""
     settled: list[Mutation] = []
     unsettled: list[_Piece] = []
     with tempfile.TemporaryDirectory(prefix="affidavit-eval-") as folder:
@@ -192,7 +192,7 @@ class Stage:
     """The bundle of a scenario, unpacked and scanned; indexed and judged as often as wanted."""
 
     def __init__(self, scenario: Scenario, folder: Path, knowledge: Knowledge) -> None:
-        placed, limits = place(scenario, folder / "bundle"), Limits()
+        placed, limits = place(scenario, folder / "bundle"), UnpackLimits()
         with open_bundle(placed.path, limits=limits) as opened:
             unpacked = unpack(opened.source, into=folder / "files", limits=limits, watcher=_Nobody(), progress=Quiet())
         self._truth = placed.truth
@@ -214,7 +214,7 @@ class Stage:
             case Kind.CHECK:
                 return self.index(self._scanned, self._slots, smaller)
             case Kind.SUPPRESSION:
-                # It decides which lines count, so the lines are read again.
+                # A suppression decides which lines count, so the lines are read again.
                 slots, scanned = self._scan(smaller)
                 return self.index(scanned, slots, smaller)
 
@@ -228,7 +228,7 @@ class Stage:
         return slots, scan_files(files, slots, 1)
 
     def _struck(self, rule: str) -> dict[str, ScannedFile]:
-        """Without the hits of the rule."""
+        """The scan without the hits of the rule."""
         gone = [number for number, slot in enumerate(self._slots.table) if slot.rule.id == rule]
         return {path: _without_slots(file, gone) for path, file in self._scanned.items()}
 
@@ -245,8 +245,8 @@ def _without_slots(file: ScannedFile, gone: Sequence[int]) -> ScannedFile:
 
 
 class _Nobody:
-    def grown(self, path: str, location: Path, size: int) -> None:
+    def grown(self, path: str, location: Path, size: int, read_as: str) -> None:
         pass
 
-    def finished(self, path: str, location: Path, size: int) -> None:
+    def finished(self, path: str, location: Path, size: int, read_as: str) -> None:
         pass

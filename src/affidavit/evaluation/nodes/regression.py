@@ -1,4 +1,4 @@
-"""What every tool answered on every bundle, kept: an answer that changes is shown and must be accepted on purpose.
+"""Keeps every tool's answer on every bundle. A changed answer is shown, and somebody must accept it.
 
 One small text file a scenario: the digest of the bundle, then for each tool the digest of its answer and the answer in
 short, one line each, so that a change reads as a diff.
@@ -12,13 +12,13 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from affidavit.errors import InputRefused
-from affidavit.evaluation.nodes import ScenarioRun
+from affidavit.evaluation.nodes.runs import ScenarioRun
 
 STORED = "regression"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class AnswerChange:
     """`diff` is that of the short form; of the digests when only details changed that the short form leaves out."""
 
     scenario: str
@@ -37,14 +37,16 @@ def recorded(run: ScenarioRun) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def changes(runs: Sequence[ScenarioRun], stored: Traversable) -> tuple[Change, ...]:
+def changes(runs: Sequence[ScenarioRun], stored: Traversable) -> tuple[AnswerChange, ...]:
     return tuple(change for run in runs if (change := _change(run, stored)) is not None)
 
 
 def accept(runs: Sequence[ScenarioRun], folder: Path) -> int:
     """Write what is new or changed; returns how many files that was."""
     if failed := [run.scenario.id for run in runs if run.failure]:
-        raise InputRefused(f"{', '.join(failed)} could not be run", hint="only answers can be accepted")
+        raise InputRefused(
+            f"{', '.join(failed)} could not be run", hint="correct them first: only a complete run can be accepted"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     fresh = changes(runs, folder)
     for run in runs:
@@ -54,15 +56,15 @@ def accept(runs: Sequence[ScenarioRun], folder: Path) -> int:
     return len(fresh)
 
 
-def _change(run: ScenarioRun, stored: Traversable) -> Change | None:
+def _change(run: ScenarioRun, stored: Traversable) -> AnswerChange | None:
     file = stored.joinpath(f"{run.scenario.id}.txt")
     now = recorded(run)
     if not file.is_file():
-        return Change(scenario=run.scenario.id, what="never accepted", diff=())  # all of it would be new
+        return AnswerChange(scenario=run.scenario.id, what="never accepted", diff=())  # the diff would be all of it
     before = file.read_text("utf-8")
     if before == now:
         return None
-    return Change(scenario=run.scenario.id, what=_what(before, now), diff=_diff(before, now))
+    return AnswerChange(scenario=run.scenario.id, what=_what(before, now), diff=_diff(before, now))
 
 
 def _what(before: str, now: str) -> str:

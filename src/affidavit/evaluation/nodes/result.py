@@ -8,14 +8,15 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from affidavit.errors import InputRefused
-from affidavit.evaluation.adversarial import AdversarialResult, adversarial_numbers
 from affidavit.evaluation.gates import GateResult
-from affidavit.evaluation.incident_result import IncidentsResult, Numbers, incident_numbers
-from affidavit.evaluation.metrics import Tally, metrics_of, rounded, total
-from affidavit.evaluation.mutations import Mutation
-from affidavit.evaluation.nodes import ScenarioRun
-from affidavit.evaluation.regression import Change
-from affidavit.evaluation.tools import ANALYZE, is_complete
+from affidavit.evaluation.incidents.adversarial import AdversarialResult, adversarial_numbers
+from affidavit.evaluation.incidents.result import IncidentsResult, Numbers, incident_numbers
+from affidavit.evaluation.nodes.metrics import Tally, metrics_of, rounded, total
+from affidavit.evaluation.nodes.mutations import Mutation
+from affidavit.evaluation.nodes.regression import AnswerChange
+from affidavit.evaluation.nodes.runs import ScenarioRun
+from affidavit.evaluation.nodes.tools import ANALYZE, is_complete
+from affidavit.evaluation.nodes.verdicts.judge import JudgedVerdict
 
 VERSION = "1.0"
 
@@ -42,9 +43,11 @@ class NodesResult:
     counts: dict[str, int]
     scenarios: tuple[ScenarioResult, ...]
     latencies_ms: tuple[float, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[AnswerChange, ...]
     mutations: tuple[Mutation, ...] | None
     """None when nobody asked for them."""
+    verdicts: tuple[JudgedVerdict, ...] = ()
+    """Of incidents with known causes; none for scenarios of the user's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +70,10 @@ _ADAPTER = TypeAdapter(EvaluationResult)
 
 
 def nodes_result(
-    runs: Sequence[ScenarioRun], changes: Sequence[Change], mutations: Sequence[Mutation] | None
+    runs: Sequence[ScenarioRun],
+    changes: Sequence[AnswerChange],
+    mutations: Sequence[Mutation] | None,
+    verdicts: Sequence[JudgedVerdict] = (),
 ) -> NodesResult:
     asked = dict.fromkeys((ANALYZE, *(tool.tool for run in runs for tool in run.tools)))
     tallies = {name: [tool.tally for run in runs for tool in run.tools if tool.tool == name] for name in asked}
@@ -86,6 +92,7 @@ def nodes_result(
         latencies_ms=tuple(round(value, 1) for value in sums[ANALYZE].latencies_ms),
         changes=tuple(changes),
         mutations=tuple(mutations) if mutations is not None else None,
+        verdicts=tuple(verdicts),
     )
 
 
@@ -110,6 +117,9 @@ def _node_numbers(nodes: NodesResult | None) -> Mapping[str, float | None]:
     if nodes is None:
         return {}
     numbers: Numbers = {**nodes.metrics[ANALYZE], **nodes.counts, **_least(nodes)}
+    if nodes.verdicts:
+        numbers["verdicts_right"] = sum(not each.trouble for each in nodes.verdicts) / len(nodes.verdicts)
+        numbers["verdicts_leading_right"] = sum(each.leads for each in nodes.verdicts) / len(nodes.verdicts)
     if nodes.mutations is not None:
         numbers["uncovered"] = sum(mutation.caught_by is None for mutation in nodes.mutations)
     return {f"nodes.{name}": value for name, value in numbers.items()}

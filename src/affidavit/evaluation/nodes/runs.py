@@ -1,4 +1,4 @@
-"""Run node scenarios: make the bundle, analyze it, ask every tool, hold each answer against the truth."""
+"""Runs node scenarios: makes the bundle, analyzes it, asks every tool, compares each answer with the truth."""
 
 import tempfile
 import time
@@ -8,22 +8,22 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
-from affidavit.bundle.layout import Kind
+from affidavit.bundle.layout import FileKind
 from affidavit.errors import AffidavitError
-from affidavit.evaluation.bundles import PlacedBundle, place
-from affidavit.evaluation.judge import Judgement, judge
-from affidavit.evaluation.library_tools import MakeLibrary, library_answers
-from affidavit.evaluation.metrics import Tally, tally_of
-from affidavit.evaluation.scenario import Scenario
-from affidavit.evaluation.tools import ANALYZE, TOOLS, Answer, analyze_answer
+from affidavit.evaluation.nodes.bundles import PlacedBundle, place
+from affidavit.evaluation.nodes.judge import Judgement, judge
+from affidavit.evaluation.nodes.library_tools import MakeLibrary, library_answers
+from affidavit.evaluation.nodes.metrics import Tally, tally_of
+from affidavit.evaluation.nodes.scenario import Scenario
+from affidavit.evaluation.nodes.tools import ANALYZE, TOOLS, MeasuredAnswer, analyze_answer
 from affidavit.evidence.citation import check
 from affidavit.evidence.finding import Finding
-from affidavit.index.slots import slots_of
+from affidavit.index.scanning.slots import slots_of
 from affidavit.investigation import Analysis, analyze
 from affidavit.knowledge import Knowledge
 
 Analyst = Callable[[Path, Knowledge, Path], Analysis]
-"""How a bundle is analyzed: tests put a lying one in its place to see that the numbers fall."""
+"""Analyzes a bundle. Tests replace it by one that lies, to see that the numbers fall."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class ToolRun:
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioRun:
-    """`failure` is set when it could not be run at all: that is no score of zero, it is no score."""
+    """`failure` is set when it could not be run at all. It then has no score, not a score of zero."""
 
     scenario: Scenario
     input_digest: str
@@ -64,7 +64,7 @@ def analyze_quietly(path: Path, knowledge: Knowledge, folder: Path) -> Analysis:
 def run_scenario(
     scenario: Scenario, knowledge: Knowledge, analyst: Analyst = analyze_quietly, library: MakeLibrary | None = None
 ) -> ScenarioRun:
-    """With a `library` the bundle is also taken into one, and every question is asked there."""
+    """With `library`, the bundle is also added to one, and every question is asked there."""
     with tempfile.TemporaryDirectory(prefix="affidavit-eval-") as name:
         folder = Path(name)
         try:
@@ -127,7 +127,7 @@ def _with_library(
 def _tool_run(
     scenario: Scenario,
     placed: PlacedBundle,
-    answer: Answer,
+    answer: MeasuredAnswer,
     broken: Mapping[str, Sequence[str]],
     *,
     logs: tuple[int, int] = (0, 0),
@@ -139,7 +139,7 @@ def _tool_run(
         logs=logs[0],
         logs_scanned=logs[1],
         latency_ms=answer.latency_ms,
-        # The index is handed over whole, so its first finding comes with its last.
+        # The index is returned as a whole, so the first finding comes with the last.
         first_finding_ms=answer.latency_ms if answer.told else None,
     )
     return ToolRun(tool=answer.tool, judgement=judgement, tally=tally, digest=answer.digest, lines=answer.lines)
@@ -158,11 +158,11 @@ def _logs(placed: PlacedBundle, analysis: Analysis) -> tuple[int, int]:
     """How many logs the bundle has, and how many of them the index says it read in full."""
     logs = placed.logs
     if logs is None:
-        logs = frozenset(file.path for file in analysis.bundle.files if file.role.kind is Kind.LOG)
+        logs = frozenset(file.path for file in analysis.bundle.files if file.role.kind is FileKind.LOG)
     coverage, files = analysis.index.coverage, analysis.bundle.files
     named = {entry.file for entry in coverage.skipped_files}
     passed_over = {file.path for file in files if file.skip is not None}
-    # The index names a few of the files it skipped; the rest must be those that were never to be read.
+    # The index names only some of the files it skipped; the others must be files that are never read.
     unexplained = coverage.skipped_total - len(named | passed_over)
     there = {file.path for file in files if file.location is not None}
     read = [log for log in logs if log in there and log not in named | passed_over]

@@ -1,7 +1,7 @@
-"""A node scenario: a bundle and the truth about it, as one YAML file.
+"""Loads node scenarios: a bundle and the truth about it, one YAML file each.
 
 Either the file says what to generate (layout, faults, lines of its own), and the generator knows on which line each
-trouble ended up, or it names a bundle on disk and lists its problems. Truth speaks of files and lines, never of rules.
+trouble ended up, or it names a bundle on disk and lists its problems. The truth names files and lines, never rules.
 """
 
 from collections.abc import Iterator, Sequence
@@ -193,5 +193,5 @@ def _told(entry: _Told, severity: Severity | None, text: str | None, decoy: bool
 
 
 def _given(group: dict[str, object]) -> dict[str, object]:
-    """Without what was left out: to the generator an empty `only` is no layout at all."""
+    """Drops fields that were left out: to the generator an empty `only` means no layout at all."""
     return {name: value for name, value in group.items() if value not in (None, [], {})}

@@ -1,6 +1,6 @@
-"""The questions that are evaluated: what each returns about a bundle, as findings and as one stable text.
+"""The tools that are evaluated: what each returns about a bundle, as findings and as one stable text.
 
-A tool added here is measured and guarded against change on every bundle.
+A tool added here is measured on every bundle, and changes of its answers are noticed.
 """
 
 import hashlib
@@ -15,15 +15,15 @@ from pydantic import TypeAdapter
 from affidavit.evidence.finding import Finding
 from affidavit.index.record import FindingsIndex, index_to_json
 from affidavit.investigation import Analysis
-from affidavit.nodes.correlate import Correlation, correlate
+from affidavit.nodes.correlation.correlate import Correlation, correlate
 
-# They name the run, or the whole rule pack; everything else an answer says must stay the same.
-_VOLATILE = ("indexedAt", "indexing_duration_ms", "index_id", "rules_version")
+# Fields that depend on the run or on the whole rule pack. Everything else in an answer must stay the same.
+_VOLATILE = ("indexedAt", "indexing_duration_ms", "index_id", "rules_version", "indexer_version", "bundle_digest")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
-    """`told` are the findings it rests on; `lines` say it in short, for a diff; `digest` is of all of it."""
+class MeasuredAnswer:
+    """`told` are the findings it rests on, `lines` a short form for a diff, `digest` covers all of it."""
 
     tool: str
     told: tuple[Finding, ...]
@@ -35,17 +35,17 @@ class Answer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tool:
-    """`is_complete`: it promises every finding, so that recall and coverage mean something."""
+class EvaluatedTool:
+    """`is_complete`: the tool promises every finding, so recall and coverage mean something."""
 
     name: str
     is_complete: bool
-    ask: Callable[[Analysis], Answer]
+    ask: Callable[[Analysis], MeasuredAnswer]
 
 
-def analyze_answer(analysis: Analysis, latency_ms: float) -> Answer:
+def analyze_answer(analysis: Analysis, latency_ms: float) -> MeasuredAnswer:
     index = analysis.index
-    return Answer(
+    return MeasuredAnswer(
         tool="analyze",
         told=index.findings,
         lines=tuple(_line(finding) for finding in index.findings),
@@ -54,11 +54,11 @@ def analyze_answer(analysis: Analysis, latency_ms: float) -> Answer:
     )
 
 
-def _correlate(analysis: Analysis) -> Answer:
+def _correlate(analysis: Analysis) -> MeasuredAnswer:
     started = time.perf_counter()
     answer = correlate(analysis.index)
     spent = (time.perf_counter() - started) * 1000
-    return Answer(
+    return MeasuredAnswer(
         tool="correlate",
         told=_named(analysis.index, [event.finding_id for event in answer.timeline]),
         lines=tuple(
@@ -70,7 +70,7 @@ def _correlate(analysis: Analysis) -> Answer:
     )
 
 
-TOOLS = (Tool(name="correlate", is_complete=False, ask=_correlate),)
+TOOLS = (EvaluatedTool(name="correlate", is_complete=False, ask=_correlate),)
 ANALYZE = "analyze"
 
 

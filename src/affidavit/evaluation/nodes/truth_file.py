@@ -1,4 +1,4 @@
-"""The truth about a generated bundle as a file: a scenario that `affidavit eval nodes --scenarios` takes as it is."""
+"""Writes the truth about a generated bundle as a scenario file for `affidavit eval nodes --scenarios`."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ def truth_name(bundle: GeneratedBundle) -> str:
 
 
 def truth_text(bundle: GeneratedBundle, path: Path) -> str:
-    """`path` is the bundle on disk; the file is to lie beside it."""
+    """`path` is the bundle on disk. Put the file in the same folder."""
     scenario = {
         "family": "sample",
         "tells": f"made by `affidavit sample`: {', '.join(bundle.spec.faults) or 'nothing is broken'}",

@@ -1,4 +1,4 @@
-"""Big bundles for measuring speed: streamed, in bounded memory, with an exact count of what was planted where."""
+"""Writes a big bundle for measuring speed: streamed, in bounded memory, with an exact count of planted lines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from affidavit.evaluation.generator.archives import END_OF_TAR, GzipSink, padding, tar_header
-from affidavit.evaluation.generator.bulk_lines import Body, FileTally, LineMill, noise_bodies, planted_bodies
-from affidavit.evaluation.generator.bulk_plan import BulkMember, plan
+from affidavit.evaluation.generator.bulk.file_plan import BulkMember, plan
+from affidavit.evaluation.generator.bulk.lines import Body, FileTally, LineMill, noise_bodies, planted_bodies
 from affidavit.evaluation.generator.bundle import quiet_files
-from affidavit.evaluation.generator.node import Node, node_of
+from affidavit.evaluation.generator.node import GeneratedNode, node_of
 from affidavit.evaluation.generator.spec import BundleSpec, Layout
 
 
@@ -87,9 +87,9 @@ def write_bulk(
 
 @dataclass(frozen=True, kw_only=True)
 class _Workshop:
-    """Makes mills; files that say the same things share one pool of them."""
+    """Makes the line mills. Files with the same content share one pool of lines."""
 
-    node: Node
+    node: GeneratedNode
     density: float
     planted: Mapping[str, Sequence[str]]
     pools: dict[str, list[Body]] = field(default_factory=dict[str, list[Body]])

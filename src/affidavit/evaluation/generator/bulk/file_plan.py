@@ -1,11 +1,11 @@
-"""Which files a big bundle has, and how big each of them is."""
+"""Plans the files of one big bundle, and the size of each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from affidavit.evaluation.generator.data import Data, items, load, mapping
-from affidavit.evaluation.generator.node import Node
-from affidavit.evaluation.generator.writer import Writer
+from affidavit.evaluation.generator.node import GeneratedNode
+from affidavit.evaluation.generator.text.template_slots import Writer
 
 _EXTRA_SHARE = 0.25
 _EXTRA_SMALLEST, _EXTRA_BIGGEST = 2_048, 16_384
@@ -19,7 +19,7 @@ class BulkMember:
     size: int
     paced_by: int
     paced_form: str
-    """Size and form that decide how close lines follow each other; twins share them."""
+    """The size and form that set the pace of the lines; twin files share them."""
     form: str
     seed: str
     noise: Mapping[str, int]
@@ -27,7 +27,7 @@ class BulkMember:
     """Stream to the name its lines are written under."""
 
 
-def plan(node: Node, size: int, extra_members: int, planted: Mapping[str, Sequence[str]]) -> list[BulkMember]:
+def plan(node: GeneratedNode, size: int, extra_members: int, planted: Mapping[str, Sequence[str]]) -> list[BulkMember]:
     data = load("bulk.yaml")
     extra = list(_extra(node, size, extra_members, mapping(data["extra"])))
     rest = max(0, size - sum(member.size for member in extra))
@@ -37,7 +37,7 @@ def plan(node: Node, size: int, extra_members: int, planted: Mapping[str, Sequen
     return members
 
 
-def _files(node: Node, size: int, described: Sequence[Data]) -> Iterator[BulkMember]:
+def _files(node: GeneratedNode, size: int, described: Sequence[Data]) -> Iterator[BulkMember]:
     writer = _writer(node)
     whole = sum(_share(entry) for entry in described)
     by_name = {writer.write(str(entry["file"])): entry for entry in described}
@@ -50,7 +50,7 @@ def _files(node: Node, size: int, described: Sequence[Data]) -> Iterator[BulkMem
         )
 
 
-def _extra(node: Node, size: int, count: int, described: Data) -> Iterator[BulkMember]:
+def _extra(node: GeneratedNode, size: int, count: int, described: Data) -> Iterator[BulkMember]:
     if count == 0:
         return
     each = min(_EXTRA_BIGGEST, max(_EXTRA_SMALLEST, int(size * _EXTRA_SHARE / count)))
@@ -80,7 +80,7 @@ def _member(writer: Writer, entry: Data, *, file: str, size: int, seed: str, pac
     )
 
 
-def _writer(node: Node) -> Writer:
+def _writer(node: GeneratedNode) -> Writer:
     words = dict(node.words)
     for pod in node.pods:
         container = pod.containers[0]

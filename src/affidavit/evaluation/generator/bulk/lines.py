@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from affidavit.evaluation.generator.bulk_plan import BulkMember
-from affidavit.evaluation.generator.clocktext import stamp
+from affidavit.evaluation.generator.bulk.file_plan import BulkMember
 from affidavit.evaluation.generator.data import items, load
-from affidavit.evaluation.generator.node import Node
-from affidavit.evaluation.generator.writer import Writer
+from affidavit.evaluation.generator.node import GeneratedNode
+from affidavit.evaluation.generator.text.clock_text import stamp
+from affidavit.evaluation.generator.text.template_slots import Writer
 
 _BLOCK = 1 << 20
-# Far more text than the 32 KiB deflate looks back, so a body that comes again costs as much as a new one.
+# Far more text than the 32 KiB that deflate looks back, so a repeated body does not compress better than a new one.
 _BODIES = 4_096
 _PODS = 400
 _SOME_TIME = datetime(2026, 1, 15, tzinfo=UTC)
@@ -54,7 +54,7 @@ class Body:
 
 
 @dataclass(kw_only=True)
-class Seen:
+class SeenLines:
     count: int
     first_line: int
     first_offset: int
@@ -64,10 +64,12 @@ class Seen:
 @dataclass(kw_only=True)
 class FileTally:
     lines: int = 0
-    plants: dict[tuple[str, int], Seen] = field(default_factory=dict[tuple[str, int], Seen])
+    plants: dict[tuple[str, int], SeenLines] = field(default_factory=dict[tuple[str, int], SeenLines])
 
     def add(self, plant: tuple[str, int], offset: int) -> None:
-        seen = self.plants.setdefault(plant, Seen(count=0, first_line=self.lines, first_offset=offset, last_line=0))
+        seen = self.plants.setdefault(
+            plant, SeenLines(count=0, first_line=self.lines, first_offset=offset, last_line=0)
+        )
         seen.count += 1
         seen.last_line = self.lines
 
@@ -76,7 +78,7 @@ class LineMill:
     """The lines of one member, in exactly the bytes it promises. `tally` is whole after the last block."""
 
     def __init__(
-        self, node: Node, member: BulkMember, density: float, noise: Sequence[Body], planted: Sequence[Body]
+        self, node: GeneratedNode, member: BulkMember, density: float, noise: Sequence[Body], planted: Sequence[Body]
     ) -> None:
         self._node, self._member = node, member
         self._density = density if planted else 0.0
@@ -139,7 +141,7 @@ class LineMill:
         return 0.98 * _uptime(self._node) / max(1.0, self._member.paced_by / usual)
 
 
-def _uptime(node: Node) -> float:
+def _uptime(node: GeneratedNode) -> float:
     return (node.spec.collected_at - node.spec.booted_at).total_seconds()
 
 
@@ -154,12 +156,12 @@ class _Second:
 
 
 class _Clock:
-    """What a second after boot looks like in every place of a line.
+    """Writes a time after boot in the form that each part of a line needs.
 
     Patterns are filled once a minute, all but the seconds: a line must cost a microsecond.
     """
 
-    def __init__(self, node: Node, form: str, clocks: Iterable[str]) -> None:
+    def __init__(self, node: GeneratedNode, form: str, clocks: Iterable[str]) -> None:
         self._start = node.spec.booted_at.replace(second=0, microsecond=0)
         self._late = node.spec.booted_at.second
         self._form, self._clocks = form, sorted(set(clocks))
@@ -181,8 +183,8 @@ class _Clock:
         return [[stamp(moment, part).encode() for part in pattern.split("%S")] for pattern in patterns]
 
 
-def noise_bodies(node: Node, form: str, noise: Mapping[str, int], pipe: str) -> list[Body]:
-    """A pool to draw from, every body with ids of its own. A container's lines come from its `pipe`."""
+def noise_bodies(node: GeneratedNode, form: str, noise: Mapping[str, int], pipe: str) -> list[Body]:
+    """A pool of lines to draw from, each with its own ids. A container's lines come from its `pipe`."""
     writer = _with_many_pods(node.writer(f"bulk/{sorted(noise.items())}"))
     texts = {stream: _texts(stream) for stream in noise}
     streams = [stream for stream, weight in noise.items() for _ in range(weight)]
@@ -195,7 +197,7 @@ def noise_bodies(node: Node, form: str, noise: Mapping[str, int], pipe: str) -> 
 
 
 def _with_many_pods(writer: Writer) -> Writer:
-    """A node of days sees far more pods than run on it at one time."""
+    """A node that runs for days sees far more pods than run on it at one time."""
     drawn = ("uid", "uid_", "sandbox", "cid", "volume", "veth")
     fresh = ("@{uuid}", "@{hex:32}", "@{hex:64}", "@{hex:64}", "kube-api-access-@{suffix:5}", "eni@{hex:11}")
     groups = {
@@ -211,7 +213,7 @@ def _with_many_pods(writer: Writer) -> Writer:
     return replace(writer, groups=groups)
 
 
-def planted_bodies(node: Node, member: BulkMember, planted: Mapping[str, Sequence[str]]) -> list[Body]:
+def planted_bodies(node: GeneratedNode, member: BulkMember, planted: Mapping[str, Sequence[str]]) -> list[Body]:
     writer = node.writer("bulk/planted")
     return [
         _body(
@@ -232,7 +234,7 @@ def _texts(stream: str) -> list[str]:
     return steady or [str(items(entry)[1]) for entry in items(data.get("boot"))]
 
 
-def _program(node: Node, form: str, stream: str, pipe: str) -> str:
+def _program(node: GeneratedNode, form: str, stream: str, pipe: str) -> str:
     if form == "cri":
         return pipe
     name = node.words.get(f"{stream}_program", stream)
@@ -240,7 +242,7 @@ def _program(node: Node, form: str, stream: str, pipe: str) -> str:
     return f"{name}[{pid}]" if pid and form == "journal" else name
 
 
-def _padded_pid(node: Node, stream: str) -> str:
+def _padded_pid(node: GeneratedNode, stream: str) -> str:
     return f"{node.words.get(f'{stream}_pid', '1'):>7}"
 
 

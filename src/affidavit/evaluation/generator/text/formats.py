@@ -2,55 +2,55 @@
 
 from collections.abc import Callable
 
-from affidavit.evaluation.generator.clocktext import stamp, windows_stamp
-from affidavit.evaluation.generator.events import Event
-from affidavit.evaluation.generator.node import Node
+from affidavit.evaluation.generator.events import DaemonEvent
+from affidavit.evaluation.generator.node import GeneratedNode
+from affidavit.evaluation.generator.text.clock_text import stamp, windows_stamp
 
-Format = Callable[[Event, Node], str]
+Format = Callable[[DaemonEvent, GeneratedNode], str]
 
 
-def _program(event: Event, node: Node, *, pid: bool = True) -> str:
+def _program(event: DaemonEvent, node: GeneratedNode, *, pid: bool = True) -> str:
     name = node.words.get(f"{event.stream}_program", event.stream)
     number = node.words.get(f"{event.stream}_pid", "")
     return f"{name}[{number}]" if pid and number and name != "kernel" else name
 
 
 def _journal(pattern: str) -> Format:
-    def render(event: Event, node: Node) -> str:
+    def render(event: DaemonEvent, node: GeneratedNode) -> str:
         return f"{stamp(event.at, pattern)} {node.words['hostname']} {_program(event, node)}: {event.text}"
 
     return render
 
 
-def _uptime(event: Event, node: Node) -> str:
+def _uptime(event: DaemonEvent, node: GeneratedNode) -> str:
     return f"[{(event.at - node.spec.booted_at).total_seconds():12.6f}]"
 
 
-def _dmesg(event: Event, node: Node) -> str:
+def _dmesg(event: DaemonEvent, node: GeneratedNode) -> str:
     return f"{_uptime(event, node)} {event.text}"
 
 
-def _dmesg_human(event: Event, _node: Node) -> str:
+def _dmesg_human(event: DaemonEvent, _node: GeneratedNode) -> str:
     return f"[{stamp(event.at, '%a %b %e %H:%M:%S %Y')}] {event.text}"
 
 
-def _rsyslog(event: Event, node: Node) -> str:
+def _rsyslog(event: DaemonEvent, node: GeneratedNode) -> str:
     # rsyslog reads the journal on AL2, where a daemon's standard output carries no pid.
     program = _program(event, node, pid=False)
     return f"{stamp(event.at, '%b %e %H:%M:%S')} {node.words['short_hostname']} {program}: {event.text}"
 
 
-def _syslog(event: Event, node: Node) -> str:
+def _syslog(event: DaemonEvent, node: GeneratedNode) -> str:
     uptime = f" {_uptime(event, node)}" if event.stream == "kernel" else ""
     head = f"{stamp(event.at, '%b %e %H:%M:%S')} {node.words['short_hostname']} {_program(event, node)}:"
     return f"{head}{uptime} {event.text}"
 
 
-def _snap(event: Event, node: Node) -> str:
+def _snap(event: DaemonEvent, node: GeneratedNode) -> str:
     return f"{stamp(event.at, '%Y-%m-%dT%H:%M:%SZ')} {_program(event, node)}: {event.text}"
 
 
-def _raw(event: Event, _node: Node) -> str:
+def _raw(event: DaemonEvent, _node: GeneratedNode) -> str:
     return event.text
 
 
@@ -58,17 +58,17 @@ def _csv(*columns: str) -> str:
     return ",".join(f'"{quoted(column)}"' for column in columns)
 
 
-def _level(event: Event) -> str:
+def _level(event: DaemonEvent) -> str:
     return {"E": "Error", "F": "Error", "W": "Warning"}.get(event.text[:1], "Information")
 
 
-def _csv_event(event: Event, node: Node) -> str:
+def _csv_event(event: DaemonEvent, node: GeneratedNode) -> str:
     program = _program(event, node, pid=False)
     at, level = windows_stamp(event.at), _level(event)
     return _csv(event.text, "1", "0", "4", "0", program, "EKS", node.words["hostname"], at, level)
 
 
-def _csv_short(event: Event, node: Node) -> str:
+def _csv_short(event: DaemonEvent, node: GeneratedNode) -> str:
     level, _, message = event.text.partition(" ")
     return _csv(windows_stamp(event.at), level, node.words["hostname"], message)
 
@@ -76,7 +76,7 @@ def _csv_short(event: Event, node: Node) -> str:
 def cri(pipe: str) -> Format:
     """As containerd writes a container's output."""
 
-    def render(event: Event, _node: Node) -> str:
+    def render(event: DaemonEvent, _node: GeneratedNode) -> str:
         # The reader's clock ticks after the program's own: the last three digits tell the two apart.
         return f"{stamp(event.at, '%Y-%m-%dT%H:%M:%S.%f')}{event.at.microsecond % 997:03d}Z {pipe} F {event.text}"
 

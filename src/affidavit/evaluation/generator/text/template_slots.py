@@ -1,4 +1,4 @@
-"""Fills the slots of a template: `@{hostname}`, `@{hex:12}`, `@{klog}`."""
+"""Fills the slots of a line template: `@{hostname}`, `@{hex:12}`, `@{klog}`."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
 
-from affidavit.evaluation.generator.clocktext import stamp
+from affidavit.evaluation.generator.text.clock_text import stamp
 
 _SLOT = re.compile(r"@\{([A-Za-z0-9_.-]+)(?::([^}]*))?\}")
 _TIMES = {
@@ -83,4 +83,4 @@ def _draw(rng: Random, name: str, argument: str) -> str:
             raw = f"{rng.getrandbits(128):032x}"
             return f"{raw[:8]}-{raw[8:12]}-4{raw[13:16]}-a{raw[17:20]}-{raw[20:]}"
         case _:
-            raise ValueError(f"template slot @{{{name}}} is not known; see writer.py for the list")
+            raise ValueError(f"template slot @{{{name}}} is not known; see template_slots.py for the list")

@@ -1,0 +1,1 @@
+"""Big bundles for measuring speed."""

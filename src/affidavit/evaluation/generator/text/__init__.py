@@ -1,0 +1,1 @@
+"""Writes lines and times the way daemons and collectors do."""

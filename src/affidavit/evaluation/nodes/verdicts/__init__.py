@@ -1,0 +1,1 @@
+"""Verdicts on bundles whose cause is known: the cases, how each is judged, and their runs."""
