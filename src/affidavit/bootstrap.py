@@ -1,12 +1,27 @@
-"""Which adapter stands behind each port: the one place that knows. Building an app touches no network."""
+"""Chooses the local or the AWS adapters for the ports that every deployment needs. Building an app touches no network.
+
+Doors that only make sense with AWS (deploy, chaos, fleet, the Lambda toolset, Bedrock) build their own adapters.
+"""
 
 import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from affidavit.ports import Clock, NodeCollector, NodeDirectory, Notifier, ObjectStore, SystemClock, Table
+from affidavit.ports.clock import Clock, SystemClock
+from affidavit.ports.lifecycle_hooks import LifecycleHooks
+from affidavit.ports.node_collector import NodeCollector
+from affidavit.ports.node_directory import NodeDirectory
+from affidavit.ports.notifier import Notifier
+from affidavit.ports.objects import ObjectStore
+from affidavit.ports.table import Table
 from affidavit.settings import Settings
+
+if TYPE_CHECKING:
+    from affidavit.knowledge import Knowledge
+    from affidavit.nodes.library.library import Library
+    from affidavit.redaction.redact import Redactor
 
 OBJECTS = "objects"
 STATE = "state.sqlite"
@@ -25,10 +40,27 @@ class App:
     collector: NodeCollector | None = None
     directory: NodeDirectory | None = None
     notifier: Notifier | None = None
+    hooks: LifecycleHooks | None = None
 
 
 def build_app(settings: Settings) -> App:
     return _local_app(settings) if settings.is_local else _aws_app(settings)
+
+
+def build_library(app: App, knowledge: "Knowledge | None" = None, redactor: "Redactor | None" = None) -> "Library":
+    """The indexes of this app, to be asked. Knowledge is the built-in one, unless another is given."""
+    from affidavit.knowledge import load_knowledge
+    from affidavit.nodes.library.library import Library
+
+    return Library(
+        objects=app.objects,
+        state=app.state,
+        clock=app.clock,
+        knowledge=knowledge or load_knowledge(),
+        directory=app.directory,
+        region=app.settings.region,
+        redactor=redactor,
+    )
 
 
 def _local_app(settings: Settings) -> App:
@@ -51,10 +83,11 @@ def _aws_app(settings: Settings) -> App:
     # Here, not above: a laptop without AWS needs no boto3, and loading it takes longer than `--help` may.
     from affidavit.adapters.aws.clients import AwsClients
     from affidavit.adapters.aws.collector import SsmNodeCollector
-    from affidavit.adapters.aws.fleet import Ec2NodeDirectory
+    from affidavit.adapters.aws.lifecycle_hooks import AutoScalingHooks
+    from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
     from affidavit.adapters.aws.notifier import SnsNotifier
-    from affidavit.adapters.aws.objects import S3ObjectStore
-    from affidavit.adapters.aws.table import DynamoTable
+    from affidavit.adapters.aws.storage.objects import S3ObjectStore
+    from affidavit.adapters.aws.storage.table import DynamoTable
 
     clock, clients = SystemClock(), AwsClients(settings.region)
     return App(
@@ -64,8 +97,9 @@ def _aws_app(settings: Settings) -> App:
         state=DynamoTable(clients, settings.state_table, clock),
         incident_state=DynamoTable(clients, settings.incident_state_table, clock),
         incident_context=DynamoTable(clients, settings.incident_context_table, clock),
-        collector=SsmNodeCollector(clients, settings.logs_bucket),
+        collector=SsmNodeCollector(clients, settings.logs_bucket, role_arn=settings.collection_role_arn),
         directory=Ec2NodeDirectory(clients),
+        hooks=AutoScalingHooks(clients),
         notifier=SnsNotifier(clients, settings.alert_topic_arn) if settings.alert_topic_arn else None,
     )
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from opentelemetry import metrics, trace
 
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 
 NAMESPACE: Final = "Affidavit"
 _SCOPE: Final = "affidavit"
