@@ -26,12 +26,20 @@ def main() -> int:
         metavar="KEY",
         help="nodes with this tag may be collected, such as kubernetes.io/cluster/NAME; may be repeated",
     )
+    parser.add_argument("--http-api", action="store_true", help="an HTTP API with a rate limit before the servers")
+    parser.add_argument(
+        "--object-lock", type=int, default=0, metavar="DAYS", help="stored evidence cannot be deleted for so many days"
+    )
+    parser.add_argument("--code-signing", default="", metavar="ARN", help="configuration that packages must satisfy")
     asked = parser.parse_args()
     options = Options(
         has_vpc=asked.vpc,
         keeps_data=not asked.disposable,
         has_point_in_time_recovery=not asked.no_recovery,
         node_tags=tuple(asked.node_tag),
+        has_http_api=asked.http_api,
+        locked_days=asked.object_lock,
+        signing_arn=asked.code_signing,
     )
     shutil.rmtree(asked.out, ignore_errors=True)
     try:

@@ -7,8 +7,8 @@ from aws_cdk import aws_bedrockagentcore as agentcore
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from affidavit.entrypoints.mcp.catalog import NODES
-from affidavit.entrypoints.mcp.gateway_schemas import gateway_tools
+from affidavit.entrypoints.mcp.tools.catalog import NODES
+from affidavit.entrypoints.mcp.tools.gateway_schemas import gateway_tools
 from infra import grants, names
 from infra.function import PackagedFunction, Spec
 from infra.options import Options

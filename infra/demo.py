@@ -6,7 +6,7 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from infra import names
 from infra.function import PackagedFunction, Spec
@@ -126,10 +126,22 @@ class Demo(Stack):
             description="May break the demo workload, and nothing else",
             assumed_by=iam.AccountPrincipal(self.account),
             max_session_duration=Duration.hours(1),
+            permissions_boundary=self._boundary("ChaosBoundary", "chaos-boundary", self._faults()),
         )
         policy = iam.Policy(self, "ChaosPolicy", roles=[role])
         for statement in self._faults():
             policy.add_statements(statement)
+        self._explain(policy)
+
+    def _boundary(self, name: str, part: str, statements: list[iam.PolicyStatement]) -> iam.ManagedPolicy:
+        """Whatever is attached to the role later, it can do no more than this."""
+        boundary = iam.ManagedPolicy(
+            self, name, managed_policy_name=self._options.name(part), document=iam.PolicyDocument(statements=statements)
+        )
+        self._explain(boundary)
+        return boundary
+
+    def _explain(self, policy: IConstruct) -> None:
         for pattern in ("security-group/*", "network-acl/*"):
             explain(policy, f"arn:{{partition}}:ec2:{{region}}:{{account}}:{pattern}", "chaos")
         explain(policy, "*", "describe")
@@ -145,7 +157,12 @@ class Demo(Stack):
             _statement("BreakPermissions", _PERMISSIONS, [role]),
             _statement("BreakNetwork", _NETWORK, networks, tag),
             _statement("LookAround", _LOOK, ["*"]),
-            _statement("SaveWhatWasThere", _SAVE, [names.placed(names.table_arn("affidavit-state"))]),
+            _statement(
+                "SaveWhatWasThere",
+                _SAVE,
+                [names.placed(names.table_arn("affidavit-state"))],
+                {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["CHAOS#*"]}},
+            ),
         ]
 
 

@@ -5,15 +5,8 @@ from collections.abc import Sequence
 from infra import names
 from infra.function import PackagedFunction
 from infra.options import KEY_PARAMETER, Options
+from infra.runbook_role import RunbookRole
 
-# Tags whose value is the cluster's name. Whoever made the node decides which of them it has.
-CLUSTER_TAGS = {
-    "Managed": "eks:cluster-name",
-    "Karpenter": "eks:eks-cluster-name",
-    "Eksctl": "alpha.eksctl.io/cluster-name",
-    "Aws": "aws:eks:cluster-name",
-}
-_INSTANCES = "arn:{partition}:ec2:*:{account}:instance/*"
 _RUNBOOK = "AWSSupport-CollectEKSInstanceLogs"
 
 
@@ -53,15 +46,24 @@ def read_clusters(function: PackagedFunction) -> None:
     function.allow("ReadClusters", ["eks:DescribeCluster"], [pattern], "any-workload")
 
 
-def read_workloads(function: PackagedFunction) -> None:
-    """Reads of whichever function an alert names."""
+def read_workloads(function: PackagedFunction, *, functions: str, log_groups: str) -> None:
+    """Reads of whichever function an alert names. The operator's patterns say which functions and log groups."""
     everywhere = "arn:{partition}:%s"
+    function.allow(
+        "ReadFunctions",
+        [
+            "lambda:GetFunctionConfiguration",
+            "lambda:GetFunctionConcurrency",
+            "lambda:GetFunctionEventInvokeConfig",
+            "lambda:GetPolicy",
+            "lambda:ListAliases",
+        ],
+        [names.function_arn(functions)],
+    )
+    function.allow(
+        "ReadLogs", ["logs:FilterLogEvents"], [everywhere % f"logs:{{region}}:{{account}}:log-group:{log_groups}"]
+    )
     reads = {
-        "ReadFunctions": (
-            ["lambda:GetFunctionConfiguration", "lambda:GetFunctionConcurrency", "lambda:GetPolicy"],
-            [everywhere % "lambda:{region}:{account}:function:*"],
-        ),
-        "ReadLogs": (["logs:FilterLogEvents"], [everywhere % "logs:{region}:{account}:log-group:*"]),
         "ReadRoles": (
             ["iam:GetRole", "iam:GetRolePolicy", "iam:ListAttachedRolePolicies", "iam:ListRolePolicies"],
             [everywhere % "iam::{account}:role/*"],
@@ -81,6 +83,8 @@ def read_workloads(function: PackagedFunction) -> None:
     function.allow(
         "ReadLimitsAndMetrics", ["cloudwatch:GetMetricStatistics", "lambda:GetAccountSettings"], ["*"], "account"
     )
+    # Neither call can be narrowed to one function.
+    function.allow("ReadChanges", ["cloudtrail:LookupEvents", "lambda:ListEventSourceMappings"], ["*"], "account")
     function.allow("ReadNetworks", [f"ec2:Describe{thing}" for thing in _NETWORK], ["*"], "describe")
 
 
@@ -96,8 +100,11 @@ _NETWORK = (
 )
 
 
-def collect(function: PackagedFunction, options: Options, clusters: Sequence[str]) -> None:
-    """Start AWS's own runbook on nodes of these clusters, and what it does with the caller's permissions."""
+def collect(function: PackagedFunction, options: Options, clusters: Sequence[str]) -> str:
+    """May start AWS's own runbook and follow it. What the runbook does on a node it does by a role of its own.
+
+    So whoever takes over the function still cannot send a command of their own to a node. Returns the role's ARN.
+    """
     executions = "arn:{partition}:ssm:*:{account}:automation-execution/*"
     function.allow(
         "StartTheRunbook",
@@ -111,34 +118,14 @@ def collect(function: PackagedFunction, options: Options, clusters: Sequence[str
     function.allow(
         "FollowTheRunbook", ["ssm:GetAutomationExecution", "ssm:StopAutomationExecution"], [executions], "execution"
     )
-    function.allow("SeeManagedNodes", ["ssm:DescribeInstanceInformation"], ["*"], "account")
-    _run_on_nodes(function, options, clusters)
+    role = RunbookRole(function, options, clusters)
     function.allow(
-        "RunTheCollector", ["ssm:SendCommand"], ["arn:{partition}:ssm:*::document/AWS-RunShellScript"], "execution"
+        "PassTheRunbookItsRole",
+        ["iam:PassRole"],
+        [role.arn],
+        conditions={"StringEquals": {"iam:PassedToService": "ssm.amazonaws.com"}},
     )
-    function.allow(
-        "FollowCommands",
-        ["ssm:GetCommandInvocation", "ssm:ListCommandInvocations", "ssm:ListCommands"],
-        ["*"],
-        "execution",
-    )
-    function.allow(
-        "CheckTheBucket",
-        ["s3:GetBucketPublicAccessBlock", "s3:GetBucketPolicyStatus", "s3:GetBucketAcl"],
-        [names.bucket_arn(options.prefix)],
-    )
-
-
-def _run_on_nodes(function: PackagedFunction, options: Options, clusters: Sequence[str]) -> None:
-    """One statement a tag: keys of one condition would have to be there all together."""
-    named = {maker: {"StringEquals": {_tag(key): list(clusters)}} for maker, key in CLUSTER_TAGS.items()}
-    marked = {f"Marked{place}": {"Null": {_tag(key): "false"}} for place, key in enumerate(options.node_tags, start=1)}
-    for maker, condition in {**named, **marked}.items():
-        function.allow(f"RunOn{maker}Nodes", ["ssm:SendCommand"], [_INSTANCES], "nodes", conditions=condition)
-
-
-def _tag(key: str) -> str:
-    return f"aws:ResourceTag/{key}"
+    return names.placed(role.arn)
 
 
 def _camel(name: str) -> str:

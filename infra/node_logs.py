@@ -13,6 +13,7 @@ from infra.options import KEY_PARAMETER, Options
 from infra.personal_data import PersonalData
 from infra.state import STATE
 from infra.storage import INDEXING_TIMEOUT, Storage
+from infra.throttled_api import ThrottledApi
 
 _HANDLERS = "affidavit.entrypoints.lambdas"
 
@@ -30,6 +31,39 @@ class NodeLogs(Stack):
             default="",
             description="clusters, by comma, whose nodes may be collected",
         )
+        self._functions = CfnParameter(
+            self,
+            "WorkloadFunctions",
+            default="*",
+            description="which functions may be read, such as orders-*; * stands for any text",
+        )
+        self._log_groups = CfnParameter(
+            self,
+            "WorkloadLogGroups",
+            default="/aws/lambda/*",
+            description="which log groups may be read; * stands for any text",
+        )
+        self._concurrency = CfnParameter(
+            self,
+            "ServerConcurrency",
+            type="Number",
+            default=20,
+            min_value=0,
+            description="most requests at a time of each server that is open to the internet; 0: no limit of its own",
+        )
+        self._most_uploaded = CfnParameter(
+            self,
+            "MaxUploadMiB",
+            type="Number",
+            default=2048,
+            min_value=1,
+            description="largest archive, in MiB, that is indexed; a larger one is refused unread",
+        )
+        self._is_limited = CfnCondition(
+            self,
+            "LimitsServers",
+            expression=Fn.condition_not(Fn.condition_equals(self._concurrency.value_as_string, "0")),
+        )
         self._oauth = oauth_environment(self)
         self._public_address = CfnParameter(
             self,
@@ -39,7 +73,7 @@ class NodeLogs(Stack):
         )
         self.indexer = self._indexer(network)
         self.server = self._server()
-        self.server_url = _public_url(self.server, "ServerUrl")
+        self.server_url = self._opened(self.server, "ServerUrl")
         self.collector = self._collector()
         personal = PersonalData(self)
         personal.hide_in(self.server, with_comprehend=True)
@@ -66,7 +100,7 @@ class NodeLogs(Stack):
             timeout=INDEXING_TIMEOUT,
             memory=3008,
             storage=10240,
-            environment=self._environment(),
+            environment={**self._environment(), "MAX_UPLOAD_MIB": self._most_uploaded.value_as_string},
         )
         indexer = PackagedFunction(
             self,
@@ -84,6 +118,7 @@ class NodeLogs(Stack):
         grants.write_objects(indexer, self._options, self._storage.key.key_arn, ["eks_", "fleet/"])
         grants.use_table(indexer, STATE)
         grants.find_nodes(indexer)
+        self._wakes_incidents(indexer)
         # Beyond it, uploads wait in the queue: an avalanche of bundles must not take the account's concurrency.
         lambda_.EventSourceMapping(
             self,
@@ -95,6 +130,13 @@ class NodeLogs(Stack):
             max_concurrency=20,
         )
         return indexer
+
+    def _wakes_incidents(self, indexer: PackagedFunction) -> None:
+        """It tells the topic of alerts which node's bundle can be asked; it reads nothing there."""
+        topic = names.topic_arn(self._options.name("incidents"))
+        indexer.function.add_environment("INCIDENT_TOPIC_ARN", names.placed(topic))
+        indexer.allow("WakeIncidents", ["sns:Publish"], [topic])
+        indexer.allow("EncryptNews", ["kms:GenerateDataKey", "kms:Decrypt"], [self._storage.messages_key.key_arn])
 
     def _server(self) -> PackagedFunction:
         spec = Spec(
@@ -114,8 +156,19 @@ class NodeLogs(Stack):
         server = PackagedFunction(self, spec, options=self._options)
         self._answering(server)
         grants.write_objects(server, self._options, self._storage.key.key_arn, ["eks_*/searches/"])
-        grants.read_workloads(server)
+        grants.read_workloads(
+            server, functions=self._functions.value_as_string, log_groups=self._log_groups.value_as_string
+        )
         return server
+
+    def _opened(self, server: PackagedFunction, output: str, condition: CfnCondition | None = None) -> str:
+        limit = Fn.condition_if(self._is_limited.logical_id, self._concurrency.value_as_string, {"Ref": "AWS::NoValue"})
+        server.override("ReservedConcurrentExecutions", limit)
+        url = _address(server, self._options)
+        address = CfnOutput(self, output, value=f"{url}mcp", description="address for MCP clients")
+        if condition is not None:
+            address.condition = condition
+        return url
 
     def _answering(self, function: PackagedFunction) -> None:
         grants.read_objects(function, self._options, self._storage.key.key_arn)
@@ -149,8 +202,9 @@ class NodeLogs(Stack):
         )
         collector = PackagedFunction(self, spec, options=self._options)
         self._answering(collector)
-        grants.collect(collector, self._options, self._clusters.value_as_list)
-        _public_url(collector, "CollectorUrl", condition)
+        role = grants.collect(collector, self._options, self._clusters.value_as_list)
+        collector.function.add_environment("COLLECTION_ROLE_ARN", role)
+        self._opened(collector, "CollectorUrl", condition)
         Aspects.of(collector).add(_OnlyIf(condition))
         return collector
 
@@ -165,10 +219,8 @@ class _OnlyIf:
             node.cfn_options.condition = self._condition
 
 
-def _public_url(server: PackagedFunction, output: str, condition: CfnCondition | None = None) -> str:
+def _address(server: PackagedFunction, options: Options) -> str:
     """Open to the internet on purpose: the server itself asks every request but the health check for its key."""
-    url = server.function.add_function_url(auth_type=lambda_.FunctionUrlAuthType.NONE)
-    address = CfnOutput(Stack.of(server), output, value=f"{url.url}mcp", description="address for MCP clients")
-    if condition is not None:
-        address.condition = condition
-    return url.url
+    if options.has_http_api:
+        return ThrottledApi(server).url
+    return server.function.add_function_url(auth_type=lambda_.FunctionUrlAuthType.NONE).url

@@ -20,6 +20,10 @@ class Options:
 
     `node_tags` are keys of tags that mark nodes which may be collected, beside those that hold a cluster's name. The
     key of a condition cannot be a parameter of a template.
+
+    `has_http_api` puts an HTTP API that throttles before the servers, instead of function URLs. `locked_days` keeps
+    stored evidence from being changed or deleted for so many days; a bucket cannot get that later. `signing_arn` is a
+    code signing configuration that every package must satisfy.
     """
 
     prefix: str = "affidavit"
@@ -27,6 +31,9 @@ class Options:
     keeps_data: bool = True
     has_point_in_time_recovery: bool = True
     node_tags: tuple[str, ...] = ()
+    has_http_api: bool = False
+    locked_days: int = 0
+    signing_arn: str = ""
 
     def name(self, part: str) -> str:
         return f"{self.prefix}-{part}"

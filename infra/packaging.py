@@ -21,12 +21,13 @@ from infra.starting import failure, interpreter
 from infra.wheels import from_index, from_installed
 
 ROOT = Path(__file__).parents[1]
+OURS = ROOT / "src" / "affidavit"
 LOCK = ROOT / "requirements.lock"
 # Lambda's own: a package and its layers together, unpacked.
 MOST_UNPACKED = 250 * 1024 * 1024
-_ENGINE = ("google-re2", "hyperscan", "isal", "numpy", "opentelemetry-api", "pydantic", "pyyaml")
+_ENGINE = ("backports-zstd", "google-re2", "hyperscan", "isal", "numpy", "opentelemetry-api", "pydantic", "pyyaml")
 _CALLED = (
-    *("cloudwatch", "comprehend", "dynamodb", "ec2", "eks", "iam", "kms"),
+    *("cloudtrail", "cloudwatch", "comprehend", "dynamodb", "ec2", "eks", "iam", "kms"),
     *("lambda", "logs", "s3", "sns", "sqs", "ssm", "sts"),
 )
 _MOMENT = (1980, 1, 1, 0, 0, 0)
@@ -50,15 +51,16 @@ PACKAGES = (
     Package(
         name="ingest",
         roots=(*_ENGINE, "boto3", "duckdb"),
-        services=("dynamodb", "ec2", "s3", "sqs", "sts"),
+        services=("dynamodb", "ec2", "s3", "sns", "sqs", "sts"),
         loads=(
             "affidavit.entrypoints.lambdas.on_bundle_uploaded",
+            "affidavit.adapters.aws.bundle_news",
             "affidavit.adapters.aws.dead_letters",
-            "affidavit.adapters.aws.fleet",
-            "affidavit.adapters.aws.objects",
+            "affidavit.adapters.aws.node_directory",
+            "affidavit.adapters.aws.storage.objects",
             "affidavit.fleet.publish",
             "affidavit.investigation",
-            "affidavit.nodes.ingest",
+            "affidavit.nodes.ingest.ingest",
             "duckdb",
             "hyperscan",
         ),
@@ -69,9 +71,9 @@ PACKAGES = (
         loads=(
             "affidavit.entrypoints.lambdas.mcp_http",
             "affidavit.entrypoints.lambdas.on_gateway_call",
-            "affidavit.adapters.aws.objects",
-            "affidavit.adapters.aws.workloads",
-            "affidavit.nodes.library",
+            "affidavit.adapters.aws.storage.objects",
+            "affidavit.adapters.aws.workload.inspector",
+            "affidavit.nodes.library.library",
             "cryptography.hazmat.primitives.asymmetric.rsa",
             "hyperscan",
         ),
@@ -79,12 +81,12 @@ PACKAGES = (
     Package(
         name="supervisor",
         roots=(*_ENGINE, "boto3", "langchain-aws", "langchain-core", "langgraph", "mcp"),
-        services=(*_CALLED, "bedrock", "bedrock-runtime"),
+        services=(*_CALLED, "autoscaling", "bedrock", "bedrock-runtime"),
         loads=(
             "affidavit.entrypoints.lambdas.on_incident",
             "affidavit.entrypoints.lambdas.on_watchdog_tick",
             "affidavit.adapters.aws.chat",
-            "affidavit.agent.mcp_tools",
+            "affidavit.agent.toolbox.mcp_tools",
             "affidavit.agent.rules",
             "affidavit.agent.run",
             "langchain_aws",
@@ -144,10 +146,16 @@ def build(package: Package, target: Target, out: Path, *, is_installed: bool) ->
 
 def _add_ours(package: Package, content: Path) -> None:
     if package.name == "demo":
-        shutil.copy(ROOT / "src/affidavit/sandbox/data_processor/handler.py", content / "handler.py")
+        shutil.copy(ROOT / "src/affidavit/sandbox/account/data_processor/handler.py", content / "handler.py")
         return
-    ignored = shutil.ignore_patterns("__pycache__", "sandbox", *(() if package.has_commands else ("cli",)))
-    shutil.copytree(ROOT / "src/affidavit", content / "affidavit", ignore=ignored)
+    left_out = {OURS / "sandbox"} | (set() if package.has_commands else {OURS / "entrypoints" / "cli"})
+
+    def ignored(folder: str, names: list[str]) -> list[str]:
+        return [name for name in names if name == "__pycache__" or Path(folder, name) in left_out]
+
+    shutil.copytree(OURS, content / "affidavit", ignore=ignored)
+    for notice in ("LICENSE", "NOTICE"):
+        shutil.copy(ROOT / notice, content / "affidavit" / notice)
 
 
 def _thin(content: Path, services: tuple[str, ...]) -> None:

@@ -133,6 +133,8 @@ class Storage(Stack):
             minimum_tls_version=1.2,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             versioned=True,
+            object_lock_enabled=options.locked_days > 0,
+            object_lock_default_retention=_retention(options.locked_days),
             server_access_logs_bucket=visits,
             server_access_logs_prefix="logs/",
             lifecycle_rules=_lifecycle(),
@@ -148,6 +150,11 @@ class Storage(Stack):
             queue_configurations=[_announcement(self.uploads.queue_arn, ending) for ending in ARCHIVE_ENDINGS]
         )
         inner.add_resource_dependency(self.uploads.node.find_child("Policy").node.default_child)  # pyright: ignore
+
+
+def _retention(days: int) -> s3.ObjectLockRetention | None:
+    """Governance, not compliance: an operator with the permission can still undo a mistake."""
+    return s3.ObjectLockRetention.governance(Duration.days(days)) if days else None
 
 
 def _queue(

@@ -1,6 +1,7 @@
 """From an alert to a diagnosis: the topic, the supervisor, the watchdog, and where what failed is kept."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from aws_cdk import CfnCondition, CfnParameter, Duration, Fn, Stack, Token
 from aws_cdk import aws_events as events
@@ -20,6 +21,19 @@ from infra.storage import Storage, dead_letter_queue
 
 _HANDLERS = "affidavit.entrypoints.lambdas"
 EVERY = Duration.minutes(5)
+_HEALTH = "NodesHealth"
+_NODE_EVENTS = {
+    "NodesEnding": events.EventPattern(
+        source=["aws.ec2"],
+        detail_type=["EC2 Instance State-change Notification"],
+        detail={"state": ["shutting-down", "stopping", "terminated"]},
+    ),
+    "NodesWarned": events.EventPattern(
+        source=["aws.ec2", "aws.autoscaling"],
+        detail_type=["EC2 Spot Instance Interruption Warning", "EC2 Instance-terminate Lifecycle Action"],
+    ),
+    _HEALTH: events.EventPattern(source=["aws.health"], detail_type=["AWS Health Event"], detail={"service": ["EC2"]}),
+}
 
 
 class Supervisor(Stack):
@@ -41,11 +55,26 @@ class Supervisor(Stack):
             default="arn:aws:bedrock:us-east-1::foundation-model/none",
             description="ARNs of the inference profile and of the models behind it, which may be invoked",
         )
+        self._clusters = CfnParameter(
+            self,
+            "AllowedClusters",
+            type="CommaDelimitedList",
+            default="",
+            description="clusters, by comma, whose nodes become incidents; empty: no node does",
+        )
+        self._endings = CfnParameter(
+            self,
+            "WatchEndings",
+            default="false",
+            allowed_values=["true", "false"],
+            description="true: nodes that end become incidents and are collected, if the role may (docs/incidents.md)",
+        )
         self.topic = self._topic("Alerts", options.name("incidents"))
         self.people = self._topic("People", options.name("people"))
         self.dead_letters = dead_letter_queue(self, "DeadIncidents", options.name("incidents-dead"))
         self.supervisor = self._supervisor()
         self.watchdog = self._watchdog()
+        self._watch_nodes()
 
     def _chosen_url(self, node_logs: NodeLogs) -> str:
         other = CfnParameter(
@@ -76,6 +105,8 @@ class Supervisor(Stack):
             "INCIDENT_CONTEXT_TABLE": INCIDENT_CONTEXT,
             "KMS_KEY_ID": self._storage.key.key_arn,
             "ALERT_TOPIC_ARN": self.people.topic_arn,
+            "ALLOWED_CLUSTERS": Fn.join(",", self._clusters.value_as_list),
+            "ENABLE_COLLECTION": self._endings.value_as_string,
             "MCP_SERVER_URL": self._server_url,
             "MCP_API_KEY_PARAMETER": KEY_PARAMETER,
             "CHAT_PROVIDER": self._chat_provider.value_as_string,
@@ -116,6 +147,30 @@ class Supervisor(Stack):
         )
         return function
 
+    def _watch_nodes(self) -> None:
+        """EventBridge tells of every instance of the account; without an allowed cluster nobody listens."""
+        named = Fn.condition_not(Fn.condition_equals(Fn.join(",", self._clusters.value_as_list), ""))
+        watched = CfnCondition(self, "WatchesNodes", expression=named)
+        # Every scale-down ends nodes: without the right to collect them that would only be noise.
+        collects = Fn.condition_equals(self._endings.value_as_string, "true")
+        ending = CfnCondition(self, "WatchesEndings", expression=Fn.condition_and(named, collects))
+        for name, pattern in _NODE_EVENTS.items():
+            rule = events.Rule(
+                self,
+                name,
+                rule_name=self._options.name(name.lower()),
+                description="tells the supervisor what happens to nodes",
+                event_pattern=pattern,
+                targets=[
+                    targets.LambdaFunction(
+                        self.supervisor.function, dead_letter_queue=self.dead_letters, retry_attempts=8
+                    )
+                ],
+            )
+            shape = cast("events.CfnRule", rule.node.default_child)
+            wanted = watched if name == _HEALTH else ending
+            shape.add_property_override("State", Fn.condition_if(wanted.logical_id, "ENABLED", "DISABLED"))
+
     def _investigator(self, part: str, handler: str, about: str, *, concurrency: int | None) -> PackagedFunction:
         spec = Spec(
             part=part,
@@ -133,6 +188,7 @@ class Supervisor(Stack):
         for table in (INCIDENT_STATE, INCIDENT_CONTEXT):
             grants.use_table(function, table)
         grants.read_server_key(function)
+        grants.find_nodes(function)
         function.allow("TellPeople", ["sns:Publish"], [names.topic_arn(self._options.name("people"))])
         function.allow("EncryptMessages", ["kms:GenerateDataKey", "kms:Decrypt"], [self._storage.messages_key.key_arn])
         self._allow_chat_models(function, self._model_arns.value_as_list)

@@ -10,7 +10,7 @@ REASONS = {
     "streams": "Lambda names the log streams; the log group is fixed.",
     "index": "DynamoDB names an index below its table; the table is fixed.",
     "describe": "EC2 knows no single resource for these Describe calls; they read and return no contents.",
-    "account": "The call has no resource to name: it reads limits, metrics or simulated decisions of the account.",
+    "account": "The call has no resource to name: it reads limits, metrics, changes or event sources of the account.",
     "any-workload": "A diagnosis reads whichever function an alert names; all these actions only read.",
     "execution": "SSM makes the execution's id, so it cannot be known before; the document that may run is fixed.",
     "nodes": "Which nodes a cluster has changes; the instance must carry a tag that names an allowed cluster.",
