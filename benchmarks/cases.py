@@ -21,12 +21,12 @@ from affidavit.bundle.lines import LineIndex, build_line_index, read_lines
 from affidavit.bundle.manifest import manifest_to_json
 from affidavit.bundle.workspace import prepare_output, publish, publish_folder, workspace
 from affidavit.entrypoints.cli.analyze import INDEX, MANIFEST
-from affidavit.index.crew import scan_files
 from affidavit.index.record import index_to_json
-from affidavit.index.slots import RuleSlots, Says, slots_of
+from affidavit.index.scanning.crew import scan_files
+from affidavit.index.scanning.slots import LineMeaning, RuleSlots, slots_of
 from affidavit.investigation import EXTRACTED, analyze
 from affidavit.knowledge import Knowledge
-from affidavit.rules.matcher import ROOM, Matcher
+from affidavit.matching.matcher import ROOM, Matcher
 from affidavit.rules.pack import RulePack
 from benchmarks import peers
 from benchmarks.bundles import DATA, BigBundle, big_bundle, expected_counts, patterns_file
@@ -305,7 +305,7 @@ def _scan_counts(files: dict[str, Path], pack: RulePack) -> Counter[tuple[str, s
     counts: Counter[tuple[str, str]] = Counter()
     for path, scanned in scan_files(files, slots, 2).items():
         for slot in scanned.hits.slot.tolist():
-            if slots.table[slot].says in (Says.FAULT, Says.EXPLAINED):
+            if slots.table[slot].says in (LineMeaning.FAULT, LineMeaning.EXPLAINED):
                 counts[slots.table[slot].rule.id, path] += 1
     return counts
 

@@ -27,6 +27,8 @@ import json
 from affidavit.entrypoints.lambdas import on_incident
 
 class Context:
+    invoked_function_arn = ""
+
     def get_remaining_time_in_millis(self):
         return 300_000
 
@@ -35,10 +37,10 @@ event = {"Records": [{"Sns": {"MessageId": "m", "Message": json.dumps(message)}}
 """
 _TAKEN = f"""{_ALERT}
 from datetime import timedelta
-from affidavit.incidents.intake import notices_of
+from affidavit.incidents.intake.event_reader import readings_of
 
-app, supervisor = on_incident.application()
-(incident,) = notices_of(event, now=app.clock.now())
+app, supervisor = on_incident.application("")
+(incident,) = readings_of(event, now=app.clock.now())
 supervisor.states.take(incident, None, deadline=app.clock.now() + timedelta(hours=1))
 """
 _ANSWER = 'assert "already handled" in on_incident.handler(event, Context())["body"]\n'
@@ -70,7 +72,7 @@ STARTS = (
         name="ingest, engine and rules before the first bundle",
         package="ingest",
         program="import affidavit.entrypoints.lambdas.on_bundle_uploaded as door, affidavit.investigation\n"
-        "import affidavit.nodes.ingest, affidavit.fleet.publish\ndoor.application()",
+        "import affidavit.nodes.ingest.ingest, affidavit.fleet.publish\ndoor.application()",
     ),
     Start(
         name="duplicate alert, import and answer", package="supervisor", program=_DUPLICATE, target=0.3, before=_TAKEN

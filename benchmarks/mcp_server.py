@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from affidavit.knowledge import load_knowledge
-from affidavit.nodes.queries import compile_query
-from affidavit.nodes.scanning import scan_files
+from affidavit.nodes.search.queries import compile_query
+from affidavit.nodes.search.scanning import scan_files
 from affidavit.redaction.redact import Redactor
 from benchmarks.bundles import big_bundle, hundred_patterns
 from benchmarks.peers import RIPGREP

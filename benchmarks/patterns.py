@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 
-from affidavit.rules.matcher import ROOM, compile_matcher
+from affidavit.matching.matcher import ROOM, compile_matcher
 from affidavit.rules.pack import RulePack
 from benchmarks.bundles import big_bundle
 from benchmarks.cases import Result

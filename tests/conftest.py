@@ -1,12 +1,9 @@
 """Nothing here reaches a network: a test that tries learns so at once."""
 
 import socket
-from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.sandbox import aws_environment, sandbox  # noqa: F401 - fixtures
 
@@ -28,30 +25,18 @@ def _closed_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long tests first: the others fill the time beside them."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    """Slow tests come first: the others fill the time beside them. Tests that share a set-up share a worker."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    for item in items:
+        if isinstance(item, pytest.Function) and (group := _group(item)) is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
-# What a file says whose tests share servers or bundles: in two workers they would be started twice.
-SHARED = ('scope="module"', "support.workload_account")
-
-
-class Companions(LoadScopeScheduling):
-    """Tests that share a set-up go to the same worker. The runs of one test do, too, unless they are long."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        source = _source(file)
-        if any(words in source for words in SHARED):
-            return file
-        return nodeid if "mark.long" in source else nodeid.partition("[")[0]
-
-
-@cache
-def _source(file: str) -> str:
-    return (Path(__file__).parents[1] / file).read_text("utf-8")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Companions:
-    return Companions(config, log)
+def _group(item: pytest.Function) -> str | None:
+    """Two workers would make a module's fixture twice. The runs of one quick test are not worth spreading."""
+    file = item.nodeid.partition("::")[0]
+    definitions = item._fixtureinfo.name2fixturedefs.values()  # pytest has no public name for it
+    if any(definition.scope == "module" for found in definitions for definition in found):
+        return file
+    is_quick = item.get_closest_marker("slow") is None
+    return f"{file}::{item.originalname}" if is_quick and hasattr(item, "callspec") else None

@@ -6,19 +6,20 @@ from datetime import timedelta
 from pathlib import Path
 
 from affidavit.entrypoints.report.html import render_html
+from affidavit.entrypoints.report.quoted_lines import QuotedLines
 from affidavit.evidence.severity import Severity
 from affidavit.index.record import summarize
-from affidavit.index.view import View, Window, view
+from affidavit.index.view import TimeWindow, View, view
 from affidavit.investigation import Analysis
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.correlate import correlate
+from affidavit.nodes.correlation.correlate import correlate
 
 
 def page_of(
-    analysis: Analysis, knowledge: Knowledge, *, least: Severity = Severity.INFO, window: Window | None = None
+    analysis: Analysis, knowledge: Knowledge, *, least: Severity = Severity.INFO, window: TimeWindow | None = None
 ) -> str:
     shown: View = view(analysis.index, least=least, window=window)
-    return render_html(shown, analysis, knowledge, correlate(shown.index))
+    return render_html(shown, analysis, knowledge, correlate(shown.index), QuotedLines())
 
 
 def multiplied(analysis: Analysis, count: int) -> Analysis:

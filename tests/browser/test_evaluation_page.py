@@ -12,14 +12,16 @@ from affidavit.entrypoints.report.evaluation_page import render_evaluation
 from affidavit.evaluation.baseline import stored_baseline
 from affidavit.evaluation.gates import check_gates, load_gates
 from affidavit.evaluation.history import past_run
-from affidavit.evaluation.incident_result import incidents_result
-from affidavit.evaluation.incidents import IncidentRun
-from affidavit.evaluation.mutations import Kind, Mutation, without
-from affidavit.evaluation.nodes import run_scenario
-from affidavit.evaluation.regression import Change
-from affidavit.evaluation.result import EvaluationResult, measured, nodes_result
-from affidavit.evaluation.scenario import load_scenarios
-from affidavit.evaluation.workload_scenarios import load_workload_scenarios
+from affidavit.evaluation.incidents.metrics import IncidentRun
+from affidavit.evaluation.incidents.result import incidents_result
+from affidavit.evaluation.incidents.workload_scenarios import load_workload_scenarios
+from affidavit.evaluation.nodes.mutations import Kind, Mutation, without
+from affidavit.evaluation.nodes.regression import AnswerChange
+from affidavit.evaluation.nodes.result import EvaluationResult, measured, nodes_result
+from affidavit.evaluation.nodes.runs import run_scenario
+from affidavit.evaluation.nodes.scenario import load_scenarios
+from affidavit.evaluation.nodes.verdicts.cases import verdict_cases
+from affidavit.evaluation.nodes.verdicts.runs import judge_verdict
 from affidavit.knowledge import load_knowledge
 from tests.browser.pages import saved
 from tests.browser.test_report_page import ARGUMENTS, CHROMIUM
@@ -32,7 +34,8 @@ SOME = [scenario for scenario in load_scenarios() if scenario.id in ("nodeadm", 
 def result(rule_removed: str | None = None) -> EvaluationResult:
     knowledge = without(KNOWLEDGE, Kind.RULE, rule_removed) if rule_removed else KNOWLEDGE
     mutations = [Mutation(kind=Kind.RULE, id="kernel.<b>panic</b>", caught_by=None)]
-    nodes = nodes_result([run_scenario(scenario, knowledge) for scenario in SOME], (), mutations)
+    verdicts = [judge_verdict(verdict_cases()[0], knowledge)]
+    nodes = nodes_result([run_scenario(scenario, knowledge) for scenario in SOME], (), mutations, verdicts)
     return gated(a_result(nodes=nodes), "nodes")
 
 
@@ -105,7 +108,7 @@ def test_nothing_leaves_the_page_at_any_width(browser: Browser, width: int, sche
 
 def test_a_changed_answer_unfolds_to_its_diff(page: Page, tmp_path: Path) -> None:
     good = result()
-    change = Change(scenario="docker", what="tool errors changed", diff=("-  <b>before</b>", "+  after"))
+    change = AnswerChange(scenario="docker", what="tool errors changed", diff=("-  <b>before</b>", "+  after"))
     changed = replace(good, nodes=replace(good.nodes, changes=(change,)))
     page.goto(saved(render_evaluation(changed, None), tmp_path))
     assert not page.locator("#changes pre").is_visible()

@@ -13,7 +13,7 @@ from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, w
 from affidavit.evidence.severity import Severity
 from affidavit.investigation import Analysis
 from affidavit.knowledge import Knowledge, load_knowledge
-from affidavit.nodes.correlate import correlate
+from affidavit.nodes.correlation.correlate import correlate
 from tests.browser.pages import multiplied, page_of, saved
 from tests.support.bundles import analyze_at, analyze_files
 from tests.support.packs import a_pack, a_rule
@@ -90,7 +90,7 @@ def test_the_page_leads_with_verdicts_and_ends_with_what_was_not_looked_at(
     page.goto(address)
     titles = page.locator("h2").all_inner_texts()
     assert [title.split()[0] for title in titles] == [
-        *("Components", "Potential", "Timeline", "Findings", "What", "Gaps", "Suppressed")
+        *("Verdict", "Components", "Potential", "Timeline", "Findings", "What", "Gaps", "Suppressed")
     ]
     assert page.locator("h1").inner_text() == f"Node {broken.index.instance_id}"
     head = page.locator("#head").inner_text()

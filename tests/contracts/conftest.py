@@ -1,13 +1,16 @@
 """Every contract runs on every adapter: on this machine's disk, and on the sandbox over real HTTP."""
 
 import uuid
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from affidavit.ports import ObjectStore, Table
-from affidavit.sandbox.resources import make_bucket, make_table
-from tests.contracts.places import Place, SettableClock
+from affidavit.ports.objects import ObjectStore
+from affidavit.ports.table import Table
+from affidavit.sandbox.aws.resources import make_bucket, make_table
+from tests.contracts.places import Place
+from tests.support.clock import FakeClock
 
 
 @pytest.fixture(params=["sqlite", "dynamodb"])
@@ -21,17 +24,17 @@ def table_place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 
 @pytest.fixture
-def clock() -> SettableClock:
-    return SettableClock()
+def clock() -> FakeClock:
+    return FakeClock(datetime.now(UTC) + timedelta(hours=1))
 
 
 @pytest.fixture
-def table(table_place: Place, clock: SettableClock) -> Table:
+def table(table_place: Place, clock: FakeClock) -> Table:
     return table_place.table(clock=clock)
 
 
 @pytest.fixture
-def other_table(table_place: Place, clock: SettableClock) -> Table:
+def other_table(table_place: Place, clock: FakeClock) -> Table:
     return table_place.table(1, clock=clock)
 
 

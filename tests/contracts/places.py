@@ -4,32 +4,16 @@ import os
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.objects import S3ObjectStore
-from affidavit.adapters.aws.table import DynamoTable
+from affidavit.adapters.aws.storage.objects import S3ObjectStore
+from affidavit.adapters.aws.storage.table import DynamoTable
 from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable
-from affidavit.ports import Clock, ObjectStore, SystemClock, Table
-
-
-@dataclass
-class SettableClock:
-    """It starts an hour ahead: the emulator removes what has expired by its own clock, and must not be first."""
-
-    time: datetime = field(default_factory=lambda: datetime.now(UTC) + timedelta(hours=1))
-
-    def now(self) -> datetime:
-        return self.time
-
-    def pass_seconds(self, seconds: float) -> None:
-        self.time += timedelta(seconds=seconds)
-
-    @property
-    def seconds(self) -> int:
-        return int(self.time.timestamp())
+from affidavit.ports.clock import Clock, SystemClock
+from affidavit.ports.objects import ObjectStore
+from affidavit.ports.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,25 +1,29 @@
 """`resources/list`: every bundle that is in the store, whoever put it there, on every object store."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from affidavit.entrypoints.mcp.calls import Calls
-from affidavit.entrypoints.mcp.catalog import NODES
 from affidavit.entrypoints.mcp.resources import list_bundles, read_resource
 from affidavit.entrypoints.mcp.services import Services, Shelves
+from affidavit.entrypoints.mcp.tools.catalog import NODES
 from affidavit.errors import InputRefused
-from affidavit.nodes.library import Library
-from affidavit.ports import ObjectStore
+from affidavit.nodes.library.library import Library
+from affidavit.ports.objects import ObjectStore
 from affidavit.redaction.redact import Redactor
-from tests.support.libraries import INSTANCE, SteppingClock, a_library, an_archive, take_in
+from tests.support.clock import FakeClock
+from tests.support.libraries import INSTANCE, a_library, an_archive, take_in
 
 FOREIGN = [f"i-0f{number:015x}" for number in range(120)]
 
 
 def calls_on(library: Library) -> Calls:
-    services = Services(state=library.state, clock=SteppingClock(), shelves=lambda: Shelves(library=library))
+    services = Services(
+        state=library.state, clock=FakeClock(step=timedelta(seconds=1)), shelves=lambda: Shelves(library=library)
+    )
     return Calls(services=services, redactor=Redactor(), tools={tool.name: tool for tool in NODES})
 
 

@@ -9,13 +9,14 @@ import pytest
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.collector import SsmNodeCollector
-from affidavit.adapters.aws.fleet import Ec2NodeDirectory
+from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
 from affidavit.errors import Conflict, InputRefused, NotFound, Throttled, UpstreamFailed
-from affidavit.ports import Execution, NodeCollector, NodeDirectory
-from affidavit.sandbox.automation import Conduct
-from affidavit.sandbox.fleet import FleetNode
+from affidavit.ports.node_collector import Execution, NodeCollector
+from affidavit.ports.node_directory import NodeDirectory
+from affidavit.sandbox.account.nodes import FleetNode
+from affidavit.sandbox.aws.automation import Conduct
+from affidavit.sandbox.aws.resources import BUCKET
 from affidavit.sandbox.laptop import Sandbox
-from affidavit.sandbox.resources import BUCKET
 
 REGION = "ca-central-1"
 ENDED = {"Success", "Failed", "TimedOut", "Cancelled"}

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Mapping
+from datetime import timedelta
 
 import pytest
 
 from affidavit.errors import Conflict, InputRefused, InvariantBroken
-from affidavit.ports import (
+from affidavit.ports.json import Item, JsonValue
+from affidavit.ports.table import (
     Absent,
     AllOf,
     AnyOf,
@@ -15,8 +17,6 @@ from affidavit.ports import (
     ConditionFailed,
     Delete,
     Equals,
-    Item,
-    JsonValue,
     Key,
     Lacks,
     Present,
@@ -24,7 +24,7 @@ from affidavit.ports import (
     Table,
     Update,
 )
-from tests.contracts.places import SettableClock
+from tests.support.clock import FakeClock
 
 KEY = Key(pk="INC#1", sk="META")
 HERE: Mapping[str, JsonValue] = {"pk": KEY.pk, "sk": KEY.sk}
@@ -192,20 +192,20 @@ def test_a_deleted_item_is_gone_and_deleting_it_again_is_fine(table: Table) -> N
 
 
 @pytest.fixture
-def expired(table: Table, clock: SettableClock) -> Item:
+def expired(table: Table, clock: FakeClock) -> Item:
     """Written alive, expired now, and (in DynamoDB) still stored."""
-    item = an_item(ttl=clock.seconds + 100, owner="dead", count=7, due="lease", due_at=1)
+    item = an_item(ttl=int(clock.at.timestamp()) + 100, owner="dead", count=7, due="lease", due_at=1)
     table.write(Put(item=item))
     assert table.get(KEY) == item
-    clock.pass_seconds(200)
+    clock.pass_by(timedelta(seconds=200))
     return item
 
 
-def test_an_item_expires_at_its_second(table: Table, clock: SettableClock) -> None:
-    table.write(Put(item=an_item(ttl=clock.time.timestamp() + 60)))
-    clock.pass_seconds(59.9)
+def test_an_item_expires_at_its_second(table: Table, clock: FakeClock) -> None:
+    table.write(Put(item=an_item(ttl=clock.at.timestamp() + 60)))
+    clock.pass_by(timedelta(seconds=59.9))
     assert table.get(KEY) is not None
-    clock.pass_seconds(0.2)
+    clock.pass_by(timedelta(seconds=0.2))
     assert table.get(KEY) is None
 
 
@@ -324,11 +324,11 @@ def test_a_query_reads_past_a_megabyte(table: Table) -> None:
     assert keys(table.query("big", limit=25)) == keys(found)[:25]
 
 
-def test_expired_items_do_not_use_up_a_limit(table: Table, clock: SettableClock) -> None:
+def test_expired_items_do_not_use_up_a_limit(table: Table, clock: FakeClock) -> None:
     for number in range(10):
-        ttl = {"ttl": clock.seconds + 100} if number < 7 else {}
+        ttl = {"ttl": int(clock.at.timestamp()) + 100} if number < 7 else {}
         table.write(Put(item={"pk": "p", "sk": str(number), **ttl}))
-    clock.pass_seconds(150)
+    clock.pass_by(timedelta(seconds=150))
     assert keys(table.query("p", limit=2)) == ["7", "8"]
 
 

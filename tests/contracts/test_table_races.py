@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
-from affidavit.ports import Absent, AtMost, ConditionFailed, Equals, Key, Put, Table, Update
+from affidavit.ports.table import Absent, AtMost, ConditionFailed, Equals, Key, Put, Table, Update
 from tests.contracts.places import Place
 
 WRITERS = 12

@@ -1,12 +1,14 @@
 """SQLite and DynamoDB answer alike to any sequence of writes: what a laptop accepts, the cloud accepts."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from affidavit.errors import InvariantBroken
-from affidavit.ports import (
+from affidavit.ports.json import Item
+from affidavit.ports.table import (
     Absent,
     AllOf,
     AnyOf,
@@ -14,7 +16,6 @@ from affidavit.ports import (
     ConditionFailed,
     Delete,
     Equals,
-    Item,
     Key,
     Lacks,
     Present,
@@ -23,9 +24,10 @@ from affidavit.ports import (
     Update,
     Write,
 )
+from affidavit.sandbox.aws.resources import make_table
 from affidavit.sandbox.laptop import Sandbox
-from affidavit.sandbox.resources import make_table
-from tests.contracts.places import Place, SettableClock
+from tests.contracts.places import Place
+from tests.support.clock import FakeClock
 
 names = st.sampled_from(["status", "count", "size"])
 numbers = st.integers(-3, 3) | st.sampled_from([0.5, -1.25, 1e20])
@@ -79,7 +81,7 @@ def outcome(table: Table, written: Write | list[Write]) -> object:
 
 
 def test_sqlite_and_dynamodb_agree(sandbox: Sandbox, aws_environment: dict[str, str], tmp_path: Path) -> None:
-    clock = SettableClock()
+    clock = FakeClock(datetime.now(UTC) + timedelta(hours=1))
     local = Place(folder=tmp_path, environment={}, bucket="").table(clock=clock)
     place = Place(folder=tmp_path, environment=aws_environment, bucket="")
     make_table(sandbox.account, place.tables[0])
@@ -99,11 +101,11 @@ def test_sqlite_and_dynamodb_agree(sandbox: Sandbox, aws_environment: dict[str, 
         example = next(examples)
         one, two = (Key(pk=f"{example}", sk=sk) for sk in ("one", "two"))
         for _ in range(6):
-            both = [data.draw(writes(key, clock.seconds)) for key in (one, two)]
+            both = [data.draw(writes(key, int(clock.at.timestamp()))) for key in (one, two)]
             written = both if data.draw(st.booleans()) else both[0]
             assert outcome(local, written) == outcome(cloud, written)
             assert _state(local, one, two) == _state(cloud, one, two)
-            clock.pass_seconds(data.draw(st.sampled_from([0, 10])))
+            clock.pass_by(timedelta(seconds=data.draw(st.sampled_from([0, 10]))))
 
     agree()
 

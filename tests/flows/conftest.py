@@ -7,7 +7,8 @@ import pytest
 from tests.support.workload_account import Stage, stage
 
 from affidavit.adapters.local.table import SqliteTable
-from affidavit.ports import SystemClock, Table
+from affidavit.ports.clock import SystemClock
+from affidavit.ports.table import Table
 
 
 @pytest.fixture(scope="module")

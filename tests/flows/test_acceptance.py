@@ -8,9 +8,9 @@ from tests.support.topics import subscribed
 
 from affidavit.agent.rules import best_so_far
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.context import Context
-from affidavit.incidents.state import State, Status
-from affidavit.sandbox.account import FUNCTION
+from affidavit.incidents.store.context import IncidentContext
+from affidavit.incidents.store.state import IncidentState, Status
+from affidavit.sandbox.account.function_account import FUNCTION
 from affidavit.verification.entry import make_entry
 from affidavit.verification.verify import verify
 from affidavit.workloads.questions import Workloads
@@ -30,7 +30,7 @@ def here(shared: Scene) -> Iterator[Scene]:
     shared.heal()
 
 
-def proven(here: Scene, ended: tuple[State, Context]) -> Diagnosis:
+def proven(here: Scene, ended: tuple[IncidentState, IncidentContext]) -> Diagnosis:
     """The stored diagnosis, verified anew from the stored answers alone; rules see the same faults in them."""
     state, context = ended
     assert state.status is Status.DIAGNOSED, (state.error_reason, here.log())

@@ -19,11 +19,11 @@ import pytest
 from tests.support.acceptance import PATIENCE_SECONDS, Scene, scene
 
 from affidavit.evidence.diagnosis import ProducedBy
-from affidavit.incidents.state import Status
-from affidavit.incidents.states import LEASE_MARGIN
-from affidavit.sandbox.account import FUNCTION
-from affidavit.sandbox.chat_attacks import attack
-from affidavit.sandbox.chat_scripts import FAILING
+from affidavit.incidents.store.incident_leases import LEASE_MARGIN
+from affidavit.incidents.store.state import Status
+from affidavit.sandbox.account.function_account import FUNCTION
+from affidavit.sandbox.chat_models.attacks import attack
+from affidavit.sandbox.chat_models.scripts import FAILING
 from affidavit.sandbox.incident_path import answers, free_port
 from affidavit.verification.verify import verify
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
@@ -35,6 +35,8 @@ from affidavit.entrypoints.lambdas import on_incident
 
 class Context:
     started = time.monotonic()
+
+    invoked_function_arn = ""
 
     def get_remaining_time_in_millis(self):
         return int(60_000 - (time.monotonic() - self.started) * 1000)
@@ -193,7 +195,13 @@ def test_a_chat_model_that_denies_us_is_asked_once_and_the_evidence_is_kept(here
     assert (state.attempts, state.next_attempt_at) == (1, None)
     assert len([request for request in here.bedrock.requests if request.model_id == model]) == 1
     tools = {entry.tool for entry in here.supervisor.records.entries(context.ledger)}
-    assert tools == {"get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state"}
+    assert tools == {
+        "get_recent_logs",
+        "get_iam_state",
+        "get_lambda_config",
+        "get_network_state",
+        "get_recent_changes",
+    }
 
 
 def test_of_a_lying_chat_model_nothing_is_stored_that_does_not_verify(broken: Scene, mcp_port: int) -> None:
@@ -210,7 +218,7 @@ def test_of_a_lying_chat_model_nothing_is_stored_that_does_not_verify(broken: Sc
     assert verify(context.diagnosis, broken.supervisor.records.entries(context.ledger)).holds
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_hung_chat_model_ends_twenty_seconds_before_the_limit_with_the_evidence_stored(
     broken: Scene, mcp_port: int
 ) -> None:
@@ -239,7 +247,7 @@ def test_a_hung_chat_model_ends_twenty_seconds_before_the_limit_with_the_evidenc
     assert verify(context.diagnosis, entries).holds
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_black_hole_costs_two_timeouts_and_ends_as_an_error(here: Scene) -> None:
     started = time.monotonic()
     with (

@@ -8,12 +8,12 @@ import pytest
 from tests.unit.agent.support import QUICK, CountingTools, investigate, scenario
 
 from affidavit.adapters.aws.chat import BedrockChat, bedrock_chat
-from affidavit.evaluation.workload_scenarios import WorkloadScenario
+from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.diagnostician import AgentResult, Outcome
-from affidavit.incidents.ledger import Ledger
-from affidavit.sandbox.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Reply
-from affidavit.sandbox.chat_attacks import ATTACKS, attack, obeys_strangers
+from affidavit.incidents.attempt.diagnostician import AgentResult, RunOutcome
+from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.sandbox.chat_models.attacks import ATTACKS, attack, obeys_strangers
+from affidavit.sandbox.chat_models.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Reply
 from affidavit.verification.verify import verify
 
 SEEDS = range(2)  # the gate of the evaluation plays twenty of each attack, through the supervisor as well
@@ -52,7 +52,7 @@ def test_no_fabricated_pointer_is_stored_whatever_the_chat_model_does(stage: Sta
             for stored in (result.diagnosis, result.best_so_far):
                 if stored is not None:
                     assert verify(stored, ledger.entries).holds, (subject, seed)
-            assert result.outcome in (Outcome.DIAGNOSED, Outcome.ERROR), (subject, seed, result)
+            assert result.outcome in (RunOutcome.DIAGNOSED, RunOutcome.ERROR), (subject, seed, result)
             assert result.steps <= QUICK.steps
 
 
@@ -98,7 +98,7 @@ def planted(tool: str, answer: Mapping[str, Any], text: str) -> dict[str, Any]:
     return changed
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", ["get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state"])
 def test_text_planted_in_an_answer_reaches_no_other_function_and_no_plan(stage: Stage, tool: str) -> None:
     assert len(PLANTED) == 200
@@ -114,7 +114,7 @@ def test_text_planted_in_an_answer_reaches_no_other_function_and_no_plan(stage: 
         assert not [words for words in (target, plan) if words in own_words(result.diagnosis)], text
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_text_planted_in_the_alert_reaches_no_other_function_and_no_plan(stage: Stage) -> None:
     subject: WorkloadScenario = scenario()
     for number, (text, target, plan) in enumerate(PLANTED):

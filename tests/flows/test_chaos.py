@@ -13,19 +13,20 @@ from tests.support.chaos_child import act
 from tests.support.workload_account import ACCOUNT, Stage
 
 from affidavit.adapters.local.table import SqliteTable
-from affidavit.chaos.choices import Fault, NetworkMethod, RevokeTarget
+from affidavit.chaos.choices import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.experiments import inject, restore, saved_experiments
 from affidavit.chaos.guard import TAG
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.errors import Conflict, InputRefused, NotFound
-from affidavit.ports import SystemClock, Table
+from affidavit.ports.clock import SystemClock
+from affidavit.ports.table import Table
 
 FUNCTION = "data-processor"
 ROLE = "data-processor-role"
 HERE = frozenset({ACCOUNT})
 
 
-def broken(here: Stage, table: Table, fault: Fault, changes: Any, accounts: frozenset[str] = HERE) -> None:
+def broken(here: Stage, table: Table, fault: InjectedFault, changes: Any, accounts: frozenset[str] = HERE) -> None:
     inject(here.target(), table, SystemClock(), function=FUNCTION, fault=fault, changes=changes, accounts=accounts)
 
 
@@ -46,12 +47,12 @@ def everything(here: Stage) -> str:
 
 def test_a_revoked_role_makes_the_function_fail_and_restoring_heals_it(here: Stage, table: Table) -> None:
     before = everything(here)
-    broken(here, table, Fault.IAM, plan_revoke(here.target(), FUNCTION, RevokeTarget.S3))
+    broken(here, table, InjectedFault.IAM, plan_revoke(here.target(), FUNCTION, RevokeTarget.S3))
     failed = here.invoke()
     assert failed["FunctionError"] == "Unhandled"
     assert b"AccessDenied" in failed["Payload"].read()
     assert sorted(here.target().inline_policies(ROLE)) == ["cloudwatch-write", "logs-write", "sns-publish"]
-    restore(here.target(), table, function=FUNCTION, fault=Fault.IAM)
+    restore(here.target(), table, function=FUNCTION, fault=InjectedFault.IAM)
     assert "FunctionError" not in here.invoke()
     assert everything(here) == before
 
@@ -68,9 +69,9 @@ def test_revoking_one_service_leaves_the_other_statements_of_a_shared_policy(her
     iam = here.client("iam")
     iam.put_role_policy(RoleName=ROLE, PolicyName="mixed", PolicyDocument=json.dumps(mixed))
     try:
-        broken(here, table, Fault.IAM, plan_revoke(here.target(), FUNCTION, RevokeTarget.S3))
+        broken(here, table, InjectedFault.IAM, plan_revoke(here.target(), FUNCTION, RevokeTarget.S3))
         assert [entry["Sid"] for entry in here.target().inline_policies(ROLE)["mixed"]["Statement"]] == ["B", "C"]
-        restore(here.target(), table, function=FUNCTION, fault=Fault.IAM)
+        restore(here.target(), table, function=FUNCTION, fault=InjectedFault.IAM)
         assert here.target().inline_policies(ROLE)["mixed"] == mixed
     finally:
         iam.delete_role_policy(RoleName=ROLE, PolicyName="mixed")
@@ -82,9 +83,9 @@ def test_an_attached_policy_that_grants_the_service_is_detached_and_attached_aga
     arn = iam.create_policy(PolicyName="metrics", PolicyDocument=json.dumps(document))["Policy"]["Arn"]
     iam.attach_role_policy(RoleName=ROLE, PolicyArn=arn)
     try:
-        broken(here, table, Fault.IAM, plan_revoke(here.target(), FUNCTION, RevokeTarget.CLOUDWATCH))
+        broken(here, table, InjectedFault.IAM, plan_revoke(here.target(), FUNCTION, RevokeTarget.CLOUDWATCH))
         assert arn not in here.target().attached_policies(ROLE)
-        restore(here.target(), table, function=FUNCTION, fault=Fault.IAM)
+        restore(here.target(), table, function=FUNCTION, fault=InjectedFault.IAM)
         assert arn in here.target().attached_policies(ROLE)
     finally:
         iam.detach_role_policy(RoleName=ROLE, PolicyArn=arn)
@@ -93,16 +94,16 @@ def test_an_attached_policy_that_grants_the_service_is_detached_and_attached_aga
 @pytest.mark.parametrize("to", [0, 1])
 def test_a_throttle_sets_concurrency_and_restoring_removes_the_reservation(here: Stage, table: Table, to: int) -> None:
     before = everything(here)
-    broken(here, table, Fault.THROTTLE, plan_throttle(here.target(), FUNCTION, to))
+    broken(here, table, InjectedFault.THROTTLE, plan_throttle(here.target(), FUNCTION, to))
     assert here.ask("get_lambda_config")["ReservedConcurrentExecutions"] == to
-    restore(here.target(), table, function=FUNCTION, fault=Fault.THROTTLE)
+    restore(here.target(), table, function=FUNCTION, fault=InjectedFault.THROTTLE)
     assert everything(here) == before
 
 
 def test_a_reservation_that_was_there_comes_back_as_it_was(here: Stage, table: Table) -> None:
     here.target().set_reserved_concurrency(FUNCTION, 7)
-    broken(here, table, Fault.THROTTLE, plan_throttle(here.target(), FUNCTION, 0))
-    restore(here.target(), table, function=FUNCTION, fault=Fault.THROTTLE)
+    broken(here, table, InjectedFault.THROTTLE, plan_throttle(here.target(), FUNCTION, 0))
+    restore(here.target(), table, function=FUNCTION, fault=InjectedFault.THROTTLE)
     assert here.target().reserved_concurrency(FUNCTION) == 7
     here.target().set_reserved_concurrency(FUNCTION, None)
 
@@ -110,14 +111,14 @@ def test_a_reservation_that_was_there_comes_back_as_it_was(here: Stage, table: T
 @pytest.mark.parametrize("method", list(NetworkMethod))
 def test_a_network_block_shows_in_the_network_state_and_goes(here: Stage, table: Table, method: NetworkMethod) -> None:
     before = everything(here)
-    broken(here, table, Fault.NETWORK, plan_network(here.target(), FUNCTION, method))
+    broken(here, table, InjectedFault.NETWORK, plan_network(here.target(), FUNCTION, method))
     state = here.ask("get_network_state")
     if method is NetworkMethod.EGRESS:
         assert state["security_groups"][0]["egress"] == []
     else:
         first = state["subnets"][0]["nacl_rules"][0]
         assert (first["direction"], first["action"], first["number"]) == ("egress", "deny", 99)
-    restore(here.target(), table, function=FUNCTION, fault=Fault.NETWORK)
+    restore(here.target(), table, function=FUNCTION, fault=InjectedFault.NETWORK)
     assert everything(here) == before
 
 
@@ -126,7 +127,7 @@ def test_chaos_is_refused_in_an_account_that_is_not_listed(here: Stage, table: T
     changes = plan_throttle(here.target(), FUNCTION, 0)
     for accounts in (frozenset[str](), frozenset({"999999999999"})):
         with pytest.raises(InputRefused, match="not on chaos's list"):
-            broken(here, table, Fault.THROTTLE, changes, accounts)
+            broken(here, table, InjectedFault.THROTTLE, changes, accounts)
     assert everything(here) == before
     assert saved_experiments(here.target(), table, function=FUNCTION) == []
 
@@ -136,7 +137,7 @@ def test_chaos_is_refused_on_a_role_without_the_tag(here: Stage, table: Table) -
     here.client("iam").untag_role(RoleName=ROLE, TagKeys=[TAG])
     try:
         with pytest.raises(InputRefused, match=f"role {ROLE} does not carry the tag"):
-            broken(here, table, Fault.IAM, plan_revoke(here.target(), FUNCTION, RevokeTarget.S3))
+            broken(here, table, InjectedFault.IAM, plan_revoke(here.target(), FUNCTION, RevokeTarget.S3))
     finally:
         here.client("iam").tag_role(RoleName=ROLE, Tags=[{"Key": TAG, "Value": "allowed"}])
     assert everything(here) == before
@@ -147,22 +148,22 @@ def test_chaos_is_refused_on_a_function_without_the_tag(here: Stage, table: Tabl
     here.client("lambda").untag_resource(Resource=arn, TagKeys=[TAG])
     try:
         with pytest.raises(InputRefused, match="function data-processor does not carry"):
-            broken(here, table, Fault.THROTTLE, plan_throttle(here.target(), FUNCTION, 0))
+            broken(here, table, InjectedFault.THROTTLE, plan_throttle(here.target(), FUNCTION, 0))
     finally:
         here.client("lambda").tag_resource(Resource=arn, Tags={TAG: "allowed"})
 
 
 def test_a_second_injection_is_refused_until_the_first_is_restored(here: Stage, table: Table) -> None:
-    broken(here, table, Fault.THROTTLE, plan_throttle(here.target(), FUNCTION, 1))
+    broken(here, table, InjectedFault.THROTTLE, plan_throttle(here.target(), FUNCTION, 1))
     with pytest.raises(Conflict, match="not restored yet"):
-        broken(here, table, Fault.THROTTLE, plan_throttle(here.target(), FUNCTION, 0))
-    restore(here.target(), table, function=FUNCTION, fault=Fault.THROTTLE)
+        broken(here, table, InjectedFault.THROTTLE, plan_throttle(here.target(), FUNCTION, 0))
+    restore(here.target(), table, function=FUNCTION, fault=InjectedFault.THROTTLE)
     assert here.target().reserved_concurrency(FUNCTION) is None
 
 
 def test_restoring_what_was_never_broken_says_so(here: Stage, table: Table) -> None:
     with pytest.raises(NotFound, match="no network experiment"):
-        restore(here.target(), table, function=FUNCTION, fault=Fault.NETWORK)
+        restore(here.target(), table, function=FUNCTION, fault=InjectedFault.NETWORK)
 
 
 def killed(file: Path, action: str, fault: str, number: int, moment: str) -> int | None:

@@ -22,25 +22,27 @@ from affidavit.bootstrap import build_app
 from affidavit.collection.answers import BatchAnswer, CollectAnswer, StatusAnswer
 from affidavit.collection.batch import batch_collect, batch_status
 from affidavit.collection.collect import collect
-from affidavit.collection.desk import Desk
 from affidavit.collection.history import history
 from affidavit.collection.requests import (
     BatchCollectRequest,
     BatchStatusRequest,
+    CancelRequest,
     CollectRequest,
     HistoryRequest,
     StatusRequest,
     Strategy,
 )
+from affidavit.collection.service import Desk
+from affidavit.collection.status import cancel as stop
 from affidavit.collection.status import status
 from affidavit.collection.tasks import TaskState
 from affidavit.errors import AffidavitError, InputRefused, NotFound, Throttled
 from affidavit.investigation import analyze
 from affidavit.knowledge import load_knowledge
-from affidavit.nodes.ingest import ingest
-from affidavit.nodes.library import Library
-from affidavit.sandbox.automation import Conduct
-from affidavit.sandbox.fleet import FleetNode
+from affidavit.nodes.ingest.ingest import ingest
+from affidavit.nodes.library.library import Library
+from affidavit.sandbox.account.nodes import FleetNode
+from affidavit.sandbox.aws.automation import Conduct
 from affidavit.sandbox.laptop import Sandbox
 from affidavit.settings import Settings
 
@@ -63,7 +65,9 @@ def ask(desk: Desk, instance_id: str, token: str | None = TOKEN) -> CollectAnswe
 
 
 def look(desk: Desk, execution_id: str, *, cancel: bool = False) -> StatusAnswer:
-    return status(StatusRequest(execution_id=execution_id, cancel=cancel), desk)
+    if cancel:
+        return stop(CancelRequest(execution_id=execution_id), desk)
+    return status(StatusRequest(execution_id=execution_id), desk)
 
 
 def wait_for(seen: Callable[[], bool]) -> None:

@@ -41,6 +41,21 @@ def test_a_report_leads_with_the_worst_and_ends_with_what_was_not_looked_at(bund
     assert re.search(r"began 2026-01-\d\d .+, last seen 2026", done.stdout)
 
 
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_a_healthy_node_is_told_that_nothing_needs_action_after_what_was_looked_at(tmp_path: Path, form: str) -> None:
+    affidavit("sample", "--faults", "healthy", "--out", str(tmp_path))
+    (healthy,) = tmp_path.iterdir()
+    said = affidavit("analyze", str(healthy), "--format", form).stdout
+    assert said.rstrip("*\n").endswith("Nothing known needs action.") and "Looked at" in said
+    cut = tmp_path / "cut.tar.gz"
+    cut.write_bytes(healthy.read_bytes()[:-5000])
+    assert "needs action" not in affidavit("analyze", str(cut), "--format", form).stdout
+
+
+def test_a_broken_node_is_not_told_so_whatever_is_hidden(bundle: Path) -> None:
+    assert "needs action" not in affidavit("analyze", str(bundle), "--severity", "critical", "--since", "1s").stdout
+
+
 def test_out_writes_manifest_and_index_that_verify(bundle: Path, tmp_path: Path) -> None:
     assert affidavit("analyze", bundle, "--out", tmp_path / "out", "--quiet").returncode == 0
     manifest, index = results(tmp_path / "out")
@@ -55,6 +70,7 @@ def test_out_writes_manifest_and_index_that_verify(bundle: Path, tmp_path: Path)
     done = affidavit("verify", tmp_path / "out" / "findings_index.json", bundle)
     assert done.returncode == 0
     assert f"All {len(index['findings']) + len(index['suppressed'])} pieces of evidence" in done.stdout
+    assert "was derived again from the bundle" in " ".join(done.stdout.split())
 
 
 def test_extract_keeps_files_that_can_be_verified_and_analyzed_again(bundle: Path, tmp_path: Path) -> None:
@@ -283,7 +299,9 @@ def test_a_filter_that_hides_everything_makes_no_node_healthy(tmp_path: Path) ->
     assert text.splitlines()[0].endswith(headline[0])
     assert "No known fault" not in text
     index = json.loads(affidavit("analyze", sick, "--severity", "critical", "--format", "json").stdout)
-    assert [gap for gap in index["gaps"] if re.fullmatch(r"not shown: \d+ findings below the asked severity", gap)]
+    assert (index["findings"], index["filter"]["severity"]) == ([], "critical")
+    assert re.fullmatch(r"\d+ findings below the asked severity", index["filter"]["not_shown"][0])
+    assert index["summary"]["high"] > 0
     later = affidavit("analyze", sick, "--since", "2027-01-01").stdout
     assert re.search(r"^1 high; not shown: \d+ high · ", later, re.MULTILINE), "one has no time and may be of any"
 
@@ -325,6 +343,20 @@ def test_the_help_of_sample_names_every_layout_fault_and_form() -> None:
     refused = affidavit("sample", "--faults", "fire")
     assert refused.returncode == 2
     assert refused.stderr.count("healthy") == 1
+
+
+def test_a_sample_may_be_of_a_named_node_or_of_many(tmp_path: Path) -> None:
+    done = affidavit("sample", "--instance-id", "i-0000000000000ffff", "--nodes", "3", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    ids = [Path(line).name.split("_")[1] for line in done.stdout.splitlines()]
+    assert ids == ["i-0000000000000ffff", "i-00000000000010000", "i-00000000000010001"]
+    assert affidavit("sample", "--instance-id", "worker-7", "--out", tmp_path).returncode == 2
+
+
+def test_a_bottlerocket_sample_tells_its_node(tmp_path: Path) -> None:
+    assert affidavit("sample", "--layout", "bottlerocket", "--out", tmp_path / "bundles").returncode == 0
+    taken = affidavit("fleet", "add", tmp_path / "bundles", env={"AFFIDAVIT_DATA": str(tmp_path / "data")})
+    assert (taken.returncode, taken.stdout) == (0, "1 bundle(s), 1 new among the fleet's tables\n"), taken.stderr
 
 
 def test_a_sample_comes_as_its_collector_writes_it(tmp_path: Path) -> None:

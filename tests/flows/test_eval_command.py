@@ -12,8 +12,8 @@ import pytest
 import yaml
 from tests.support.command import affidavit
 
-from affidavit.evaluation.workload_scenarios import SCENARIOS
-from affidavit.sandbox.chat_attacks import ATTACKS
+from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS
+from affidavit.sandbox.chat_models.attacks import ATTACKS
 
 SCENARIO = """family: bootstrap
 tells: nodeadm gives up on this node

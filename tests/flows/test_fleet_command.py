@@ -45,6 +45,8 @@ def test_a_cluster_is_asked_on_this_machine_and_in_athena_with_the_same_answer(d
         (("--sql", "SELECT 1", "--cluster", "prod"), "named questions"),
         (("worst-nodes", "--workgroup", "people"), "--cluster NAME"),
         ((), "ask one thing"),
+        (("--sql", "SELECT no_such_column FROM nodes"), 'column "no_such_column" not found'),
+        (("--sql", "SELECT critical + instance_id FROM nodes"), "the question cannot be asked"),
     ],
 )
 def test_a_question_that_would_mislead_is_refused(arguments: tuple[str, ...], said: str, data: Path) -> None:
@@ -52,6 +54,14 @@ def test_a_question_that_would_mislead_is_refused(arguments: tuple[str, ...], sa
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stdout == ""
+
+
+def test_an_answer_comes_as_a_table_or_for_a_sheet(data: Path) -> None:
+    question = ("fleet", "ask", "--sql", "SELECT instance_id, critical FROM nodes ORDER BY 1")
+    asked = {"AFFIDAVIT_DATA": str(data)}
+    table = affidavit(*question, "--format", "table", env=asked).stdout.splitlines()
+    assert [line.split() for line in table] == [["instance_id", "critical"], ["i-prod", "3"], ["i-test", "0"]]
+    assert affidavit(*question, "--format", "csv", env=asked).stdout == "instance_id,critical\ni-prod,3\ni-test,0\n"
 
 
 def test_bundles_that_cannot_be_used_are_named_and_the_exit_code_says_so(tmp_path: Path) -> None:

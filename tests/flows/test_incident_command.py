@@ -11,10 +11,15 @@ from tests.support.command import affidavit
 from tests.support.incidents import an_incident
 
 from affidavit.bootstrap import build_app
-from affidavit.incidents.states import IncidentStates
+from affidavit.incidents.incident import IncidentId
+from affidavit.incidents.store.context import context_key
+from affidavit.incidents.store.incident_leases import IncidentStates
+from affidavit.ports.table import Put
 from affidavit.settings import Settings
 
 SCENARIO = "permission-s3-statement-removed"
+WITH_A_GAP = "permission-s3-bare-access-denied"
+"""Its log line names no resource, so the simulation of the action stays unread."""
 ALERT = {
     "Records": [{"Sns": {"MessageId": "m-1", "Message": json.dumps({"function_name": "f", "incident_id": "inc-7"})}}]
 }
@@ -38,8 +43,10 @@ def only_id(data: Path) -> str:
     return told["incident_id"]
 
 
-def test_a_person_sees_the_cause_first_then_quotes_with_their_place_the_plan_and_the_gaps(data: Path) -> None:
-    shown = run(data, "incident", "show", only_id(data))
+def test_a_person_sees_the_cause_first_then_quotes_with_their_place_the_plan_and_the_gaps(tmp_path: Path) -> None:
+    submitted = run(tmp_path, "incident", "submit", "--scenario", WITH_A_GAP)
+    assert submitted.returncode == 0, submitted.stderr
+    shown = run(tmp_path, "incident", "show", only_id(tmp_path))
     assert shown.returncode == 0
     lines = shown.stdout.splitlines()
     assert "s3:GetObject" in lines[0]
@@ -78,6 +85,41 @@ def test_a_stored_diagnosis_is_proven_again_and_a_forged_answer_is_caught(data: 
     forged = run(copy, "verify", incident)
     assert forged.returncode == 3
     assert "was changed" in forged.stderr
+
+
+CHANGES = {
+    "a milder severity": ('"severity":"high"', '"severity":"low"'),
+    "no approval": ('"requires_approval":true', '"requires_approval":false'),
+    "other words": ('"root_cause":"', '"root_cause":"Perhaps: '),
+}
+
+
+@pytest.mark.parametrize(("was", "becomes"), CHANGES.values(), ids=CHANGES)
+def test_a_stored_diagnosis_that_was_rewritten_is_not_proven(
+    data: Path, tmp_path: Path, was: str, becomes: str
+) -> None:
+    incident, copy = only_id(data), tmp_path / "copy"
+    subprocess.run(["cp", "-r", str(data), str(copy)], check=True)
+    rewritten(copy, incident, was, becomes)
+    found = run(copy, "verify", incident)
+    assert found.returncode == 1
+    assert "not the one that was recorded" in " ".join(found.stdout.split())
+
+
+def test_a_damaged_diagnosis_is_told_as_such(data: Path, tmp_path: Path) -> None:
+    incident, copy = only_id(data), tmp_path / "copy"
+    subprocess.run(["cp", "-r", str(data), str(copy)], check=True)
+    rewritten(copy, incident, '"severity":', '"gravity":')
+    found = run(copy, "verify", incident)
+    assert found.returncode == 3
+    assert "cannot be read" in found.stderr
+
+
+def rewritten(data: Path, incident: str, was: str, becomes: str) -> None:
+    table = build_app(Settings.from_environment({"AFFIDAVIT_DATA": str(data)})).incident_context
+    item = table.get(context_key(IncidentId(incident)))
+    assert item is not None and was in str(item["diagnosis"])
+    table.write(Put(item={**item, "diagnosis": str(item["diagnosis"]).replace(was, becomes, 1)}, table=table))
 
 
 def test_what_is_not_there_or_no_alert_is_refused_with_a_hint(data: Path, tmp_path: Path) -> None:
@@ -127,15 +169,17 @@ DUPLICATE = """
 import json, sys
 from datetime import timedelta
 from affidavit.entrypoints.lambdas import on_incident
-from affidavit.incidents.intake import notices_of
+from affidavit.incidents.intake.event_reader import readings_of
 
 class Context:
+    invoked_function_arn = ""
+
     def get_remaining_time_in_millis(self):
         return 300_000
 
 event = json.loads(sys.argv[1])
-app, supervisor = on_incident.application()
-(incident,) = notices_of(event, now=app.clock.now())
+app, supervisor = on_incident.application("")
+(incident,) = readings_of(event, now=app.clock.now())
 supervisor.states.take(incident, None, deadline=app.clock.now() + timedelta(minutes=5))
 answer = on_incident.handler(event, Context())
 heavy = sorted(name for name in sys.modules if name.partition(".")[0] in

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.support.command import affidavit
 
-from affidavit.entrypoints.cli.eval_adversarial import simulated_aws
-from affidavit.sandbox.bedrock import PREFIX, BedrockSimulator
-from affidavit.sandbox.chat_attacks import attack
-from affidavit.sandbox.chat_scripts import good
+from affidavit.entrypoints.cli.eval.adversarial import simulated_aws
+from affidavit.sandbox.chat_models.attacks import attack
+from affidavit.sandbox.chat_models.bedrock import PREFIX, BedrockSimulator
+from affidavit.sandbox.chat_models.scripts import good
 
 LIARS = ("quotes-almost", "right-tool-wrong-value", "never-submits")
 SCENARIOS = ("both-network-and-permission", "healthy-scary-words", "unreadable-logs-reserved-zero")
@@ -36,6 +36,8 @@ def _exported(scenario: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> P
     affidavit("incident", "submit", "--scenario", scenario)
     done = affidavit("incident", "export", f"scenario-{scenario}", "--out", folder / "cassette.json")
     assert done.returncode == 0, done.stderr
+    files = [folder / "cassette.json", *(folder / "data").rglob("*.sqlite*")]
+    assert {one.stat().st_mode & 0o777 for one in files} == {0o600}, "they hold what logs and alerts said"
     monkeypatch.setenv("AFFIDAVIT_DATA", str(folder / "elsewhere"))
     return folder / "cassette.json"
 
@@ -116,3 +118,33 @@ def test_a_file_that_is_no_cassette_is_refused(tmp_path: Path) -> None:
 def test_an_incident_that_is_not_known_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AFFIDAVIT_DATA", str(tmp_path / "data"))
     assert affidavit("incident", "export", "nobody").returncode == 2
+
+
+def test_a_signed_export_is_taken_only_as_it_was_signed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFFIDAVIT_DATA", str(tmp_path / "data"))
+    for folder in ("keys", "others"):
+        affidavit("keys", "new", "--out", tmp_path / folder)
+    affidavit("incident", "submit", "--scenario", SCENARIOS[0])
+    out, statement = tmp_path / "incident.json", tmp_path / "incident.json.statement.json"
+    key, public, other = (
+        tmp_path / name for name in ("keys/affidavit.key", "keys/affidavit.pub", "others/affidavit.pub")
+    )
+    done = affidavit("incident", "export", f"scenario-{SCENARIOS[0]}", "--out", out, "--sign", key)
+    assert (done.returncode, statement.stat().st_mode & 0o777) == (0, 0o600), done.stderr
+    assert affidavit("incident", "replay", out, "--key", public).returncode == 0
+    fallen = affidavit("incident", "replay", out, "--key", other)
+    assert (fallen.returncode, "is not signed by this key" in " ".join(fallen.stdout.split())) == (1, True)
+    told = json.loads(out.read_text())
+    told["diagnosis"]["root_cause"] += " Or so."
+    out.write_text(json.dumps(told))
+    changed = affidavit("incident", "replay", out, "--key", public)
+    assert (changed.returncode, "is not the export that was signed" in " ".join(changed.stdout.split())) == (1, True)
+    statement.unlink()
+    missing = affidavit("incident", "replay", out, "--key", public)
+    assert (missing.returncode, "nobody signed this export" in " ".join(missing.stdout.split())) == (1, True)
+
+
+def test_a_signature_needs_a_file_to_stand_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFFIDAVIT_DATA", str(tmp_path))
+    done = affidavit("incident", "export", "inc-1", "--sign", tmp_path / "key")
+    assert (done.returncode, "add --out FILE" in done.stderr) == (2, True)

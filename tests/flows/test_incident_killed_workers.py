@@ -11,33 +11,27 @@ import uuid
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
 import pytest
 from tests.support.acceptance import Scene, scene
+from tests.support.clock import ClockAhead
 from tests.support.relay import Relay, Requests
 from tests.support.workers import Workers, workers
 
-from affidavit.incidents.delivery import deliver
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.state import Status
-from affidavit.incidents.states import IncidentStates
+from affidavit.incidents.intake.delivery import deliver
+from affidavit.incidents.store.incident_leases import IncidentStates
+from affidavit.incidents.store.state import Status
 from affidavit.incidents.supervisor import Supervisor
-from affidavit.sandbox.account import FUNCTION
+from affidavit.sandbox.account.function_account import FUNCTION
 from affidavit.sandbox.incident_path import answers
 from affidavit.verification.verify import verify
 
 REMAINING = timedelta(minutes=5)
 WRITES = ("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems")
-
-
-class LaterClock:
-    """By then every lease of now has run out."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + timedelta(minutes=11)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,12 +95,17 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worked]:
 
 
 def later(supervisor: Supervisor) -> Supervisor:
-    states = IncidentStates(supervisor.states.table, LaterClock())
+    states = IncidentStates(supervisor.states.table, ClockAhead(timedelta(minutes=11)))
     # One for all: making a client of Bedrock takes longer than most of these runs.
-    return replace(supervisor, clock=LaterClock(), states=states, diagnostician=cache(supervisor.diagnostician))
+    return replace(
+        supervisor,
+        clock=ClockAhead(timedelta(minutes=11)),
+        states=states,
+        diagnostician=cache(supervisor.diagnostician),
+    )
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_killed_before_any_effect_an_incident_ends_once_and_asks_at_most_once_more(worked: Worked) -> None:
     before = worked.chat_calls
     ended, undisturbed = worked.work(f"undisturbed-{uuid.uuid4().hex[:8]}")

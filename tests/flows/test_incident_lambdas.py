@@ -9,7 +9,8 @@ from typing import Any
 
 import boto3
 import pytest
-from tests.support.incidents import HandClock, an_incident
+from tests.support.clock import FakeClock
+from tests.support.incidents import an_incident
 
 from affidavit.adapters.aws import api_key
 from affidavit.adapters.aws.api_key import SsmApiKey, get_mcp_api_key
@@ -17,11 +18,13 @@ from affidavit.adapters.aws.clients import AwsClients
 from affidavit.entrypoints.lambdas import on_incident, on_watchdog_tick
 from affidavit.errors import InputRefused
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.state import Status
-from affidavit.incidents.states import IncidentStates
+from affidavit.incidents.store.incident_leases import IncidentStates
+from affidavit.incidents.store.state import Status
 
 
 class Context:
+    invoked_function_arn = ""
+
     def get_remaining_time_in_millis(self) -> int:
         return 300_000
 
@@ -51,7 +54,7 @@ def test_an_alert_about_a_function_that_is_not_there_ends_without_an_invented_di
     answer = on_incident.handler(an_event(report(name)), Context())
     assert answer["statusCode"] == 200
     assert json.loads(answer["body"]) == [{"incident_id": name, "outcome": "ran"}]
-    _, supervisor = on_incident.application()
+    _, supervisor = on_incident.application("")
     state, context = supervisor.states.get_state(IncidentId(name)), supervisor.contexts.get_context(IncidentId(name))
     assert state is not None
     assert context is not None
@@ -71,7 +74,7 @@ def test_a_bad_record_is_kept_in_the_bucket_and_the_good_one_is_handled() -> Non
     event["Records"].insert(0, {"Sns": {"MessageId": "m", "Message": f"no json {name}"}})
     body = json.loads(on_incident.handler(event, Context())["body"])
     assert [one["incident_id"] for one in body] == [None, name]
-    app, _ = on_incident.application()
+    app, _ = on_incident.application("")
     kept = [app.objects.get(one.key) for one in app.objects.list("quarantine/")]
     assert any(name.encode() in text for text in kept)
 
@@ -83,8 +86,8 @@ def test_the_watchdog_finds_nothing_to_do_when_nothing_is_due() -> None:
 
 @pytest.mark.usefixtures("offline")
 def test_the_watchdog_runs_what_lost_its_worker_and_closes_what_lost_three() -> None:
-    _, supervisor = on_incident.application()
-    an_hour_ago = HandClock(datetime.now(UTC) - timedelta(hours=1))
+    _, supervisor = on_incident.application("")
+    an_hour_ago = FakeClock(datetime.now(UTC) - timedelta(hours=1))
     states = IncidentStates(supervisor.states.table, an_hour_ago)
     once, thrice = an_incident(uuid.uuid4().hex), an_incident(uuid.uuid4().hex)
     states.take(once, None, deadline=an_hour_ago.now() + timedelta(minutes=5))

@@ -8,14 +8,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.incidents import REMAINING, Bench, Boundary, HandClock, Killed, Scripted, a_bench, an_incident
+from tests.support.clock import FakeClock
+from tests.support.incidents import REMAINING, Bench, Boundary, Killed, Scripted, a_bench, an_incident
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.table import DynamoTable
+from affidavit.adapters.aws.storage.table import DynamoTable
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.state import Status
+from affidavit.incidents.store.state import Status
 from affidavit.incidents.supervisor import Handled
-from affidavit.ports import Delete, Key, Table
+from affidavit.ports.table import Delete, Key, Table
 from affidavit.settings import Settings
 
 # The tables are shared by the tests of a worker: every run has its own day, so its breaker and names are its own.
@@ -25,7 +26,7 @@ FIRST_DAY = datetime.now(UTC) + timedelta(days=1)
 
 @pytest.fixture
 def tables(aws_environment: dict[str, str]) -> tuple[Table, Table]:
-    clock, settings = HandClock(FIRST_DAY), Settings.from_environment()
+    clock, settings = FakeClock(FIRST_DAY), Settings.from_environment()
     clients = AwsClients(settings.region)
     state = DynamoTable(clients, settings.incident_state_table, clock)
     # Other tests of this sandbox run on today's clock, and their places in the window would count here.
@@ -36,17 +37,17 @@ def tables(aws_environment: dict[str, str]) -> tuple[Table, Table]:
 
 def deliver_all(bench: Bench, names: list[str]) -> Counter[Handled]:
     def deliver(name: str) -> Handled:
-        return bench.supervisor.receive(an_incident(name), remaining=REMAINING)
+        return bench.supervisor.receive(an_incident(name), remaining=REMAINING).handled
 
     with ThreadPoolExecutor(16) as pool:
         return Counter(pool.map(deliver, names))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_200_incidents_delivered_50_times_on_16_threads_run_200_times(
     tmp_path: Path, tables: tuple[Table, Table]
 ) -> None:
-    bench = a_bench(tmp_path, tables=tables, clock=HandClock(FIRST_DAY))
+    bench = a_bench(tmp_path, tables=tables, clock=FakeClock(FIRST_DAY))
     run = uuid.uuid4().hex[:8]
     names = [f"{run}-{number}" for number in range(200)]
     deliveries = names * 50
@@ -61,7 +62,7 @@ def test_200_incidents_delivered_50_times_on_16_threads_run_200_times(
 
 
 def test_of_many_at_once_exactly_as_many_run_as_the_breaker_allows(tmp_path: Path, tables: tuple[Table, Table]) -> None:
-    clock = HandClock(FIRST_DAY + timedelta(days=2))
+    clock = FakeClock(FIRST_DAY + timedelta(days=2))
     bench = a_bench(tmp_path, tables=tables, limit=20, clock=clock)
     run = uuid.uuid4().hex[:8]
     handled = deliver_all(bench, [f"{run}-{number}" for number in range(100)])
@@ -69,7 +70,7 @@ def test_of_many_at_once_exactly_as_many_run_as_the_breaker_allows(tmp_path: Pat
 
 
 def test_a_crash_at_any_call_is_recovered_from(tmp_path: Path, tables: tuple[Table, Table]) -> None:
-    clock = HandClock(FIRST_DAY + timedelta(days=4))
+    clock = FakeClock(FIRST_DAY + timedelta(days=4))
     calls = Boundary()
     run = uuid.uuid4().hex[:8]
     a_bench(tmp_path, tables=tables, boundary=calls, clock=clock).supervisor.receive(
@@ -80,7 +81,7 @@ def test_a_crash_at_any_call_is_recovered_from(tmp_path: Path, tables: tuple[Tab
 
 
 def _crash_and_recover(
-    folder: Path, tables: tuple[Table, Table], clock: HandClock, number: int, incident_id: IncidentId
+    folder: Path, tables: tuple[Table, Table], clock: FakeClock, number: int, incident_id: IncidentId
 ) -> None:
     scripted = Scripted()
     dying = a_bench(folder, tables=tables, boundary=Boundary(number, after=True), clock=clock, scripted=scripted)

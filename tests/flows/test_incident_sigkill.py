@@ -10,36 +10,27 @@ from typing import Any
 
 import pytest
 from langchain_core.outputs import ChatResult
+from tests.support.clock import ClockAhead
 from tests.support.faults import Boundaries, FailingObjectStore, FailingTable, sigkill
 from tests.support.incidents import memory_folder
 
-from affidavit.agent.offline import OfflineChat
+from affidavit.agent.chat.offline import OfflineChat
 from affidavit.agent.run import ChatDiagnostician
-from affidavit.agent.toolbox import DirectToolProvider
+from affidavit.agent.toolbox.toolbox import DirectToolProvider
 from affidavit.bootstrap import App, build_app
 from affidavit.entrypoints.supervision import build_supervisor
-from affidavit.evaluation.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenario
+from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenario
 from affidavit.incidents.incident import Incident
-from affidavit.incidents.intake import notices_of
-from affidavit.incidents.state import Status
+from affidavit.incidents.intake.event_reader import readings_of
+from affidavit.incidents.store.state import Status
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_nowhere
 from affidavit.incidents.watchdog import tick
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 from affidavit.settings import Settings
 from affidavit.verification.verify import verify
 
 REMAINING = timedelta(minutes=5)
-
-
-@dataclass
-class LaterClock:
-    """The real time and some more: a lease runs out without waiting for it."""
-
-    ahead: timedelta = timedelta()
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
 
 
 class CountedChat(OfflineChat):
@@ -81,7 +72,7 @@ def scenario() -> WorkloadScenario:
     return load_workload_scenario(SCENARIOS / "permission-s3-statement-removed.yaml")
 
 
-def a_supervisor(folder: Path, scenario: WorkloadScenario, boundaries: Boundaries, clock: LaterClock) -> Supervisor:
+def a_supervisor(folder: Path, scenario: WorkloadScenario, boundaries: Boundaries, clock: ClockAhead) -> Supervisor:
     BOUNDARIES[0] = boundaries
     app: App = build_app(Settings.from_environment({"AFFIDAVIT_DATA": str(folder)}))
     watched = replace(
@@ -98,7 +89,7 @@ def a_supervisor(folder: Path, scenario: WorkloadScenario, boundaries: Boundarie
 
 
 def the_incident(scenario: WorkloadScenario) -> Incident:
-    (notice,) = notices_of(scenario.event(), now=datetime(2026, 3, 3, tzinfo=UTC))
+    (notice,) = readings_of(scenario.event(), now=datetime(2026, 3, 3, tzinfo=UTC))
     assert isinstance(notice, Incident)
     return notice
 
@@ -112,7 +103,7 @@ def killed(folder: Path, scenario: WorkloadScenario, at: int) -> bool:
     """Whether the child died by our hand; it does not when it has fewer boundaries than that."""
     child = os.fork()
     if child == 0:
-        supervisor = a_supervisor(folder, scenario, Boundaries(at=at, act=sigkill), LaterClock())
+        supervisor = a_supervisor(folder, scenario, Boundaries(at=at, act=sigkill), ClockAhead())
         supervisor.receive(the_incident(scenario), remaining=REMAINING)
         os._exit(0)
     _, status = os.waitpid(child, 0)
@@ -127,7 +118,7 @@ def test_killed_at_any_call_the_incident_ends_once_and_asks_at_most_once_more(sc
 def _sweep(place: Path, scenario: WorkloadScenario) -> None:
     plain = Boundaries()
     folder = place / "undisturbed"
-    a_supervisor(folder, scenario, plain, LaterClock()).receive(the_incident(scenario), remaining=REMAINING)
+    a_supervisor(folder, scenario, plain, ClockAhead()).receive(the_incident(scenario), remaining=REMAINING)
     normal = chat_calls(folder)
     assert normal >= 2
     assert {name.split()[0].split(".")[0] for name in plain.reached} >= {"chat", "tool", "objects", "incident-state"}
@@ -140,7 +131,7 @@ def _sweep(place: Path, scenario: WorkloadScenario) -> None:
 
 def _recovers(folder: Path, scenario: WorkloadScenario, normal: int, where: str) -> None:
     for ahead in (timedelta(minutes=11), timedelta(minutes=22)):
-        supervisor = a_supervisor(folder, scenario, Boundaries(), LaterClock(ahead))
+        supervisor = a_supervisor(folder, scenario, Boundaries(), ClockAhead(ahead))
         supervisor.receive(the_incident(scenario), remaining=REMAINING)
         tick(supervisor, until=supervisor.clock.now() + REMAINING)
     incident_id = the_incident(scenario).incident_id

@@ -4,15 +4,16 @@ import json
 import multiprocessing
 import threading
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from tests.support.bundles import write_form
+from tests.support.clock import FakeClock
 from tests.support.faults import Boundaries, FailingObjectStore, FailingTable, outage, sigkill
 from tests.support.libraries import (
     INSTANCE,
     OTHER,
-    SteppingClock,
     a_library,
     an_archive,
     shelve,
@@ -27,18 +28,18 @@ from affidavit.errors import AffidavitError, InputRefused, NotFound, UpstreamFai
 from affidavit.evidence.citation import check
 from affidavit.investigation import analyze
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.answers.errors import ErrorsRequest
-from affidavit.nodes.answers.fleet import ClusterHealthRequest
-from affidavit.nodes.answers.validate import ValidateRequest
-from affidavit.nodes.baselines import baselines
-from affidavit.nodes.ingest import ingest
-from affidavit.nodes.ingest_directory import ingest_directory
-from affidavit.nodes.ingest_records import record_of
-from affidavit.nodes.library import Library
+from affidavit.nodes.ingest.directory import ingest_directory
+from affidavit.nodes.ingest.ingest import ingest
+from affidavit.nodes.ingest.ingest_records import record_of
+from affidavit.nodes.library.baselines import baselines
+from affidavit.nodes.library.library import Library
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.fleet import cluster_health
 from affidavit.nodes.questions.validate import validate
-from affidavit.ports import Node
+from affidavit.nodes.wire.errors import ErrorsRequest
+from affidavit.nodes.wire.fleet import ClusterHealthRequest
+from affidavit.nodes.wire.validate import ValidateRequest
+from affidavit.ports.node_directory import Node
 
 FIRST = {"kubelet/kubelet.log": b"fine\nJan 15 10:00:00 ip kubelet[1]: KAPUT one\n", "var_log/x.log": b"ODD\n"}
 SECOND = {"kubelet/kubelet.log": b"Jan 15 11:00:00 ip kubelet[1]: DEAD two\nKAPUT\n", "var_log/x.log": b"calm\n"}
@@ -189,6 +190,21 @@ def test_a_bad_archive_says_why_and_leaves_that_for_those_who_wait(tmp_path: Pat
     assert take_in(library, key).is_new
 
 
+def test_an_archive_that_is_too_large_is_refused_unread_and_that_is_told(tmp_path: Path) -> None:
+    library = a_library(tmp_path)
+    archive, key = an_archive(tmp_path / "in", FIRST), f"eks_{INSTANCE}/{INSTANCE}_logs.tar.gz"
+    library.objects.put_file(key, archive, purpose="test")
+    size = archive.stat().st_size
+    calls: list[Path] = []
+    with pytest.raises(InputRefused, match="at most 0 are read") as refused:
+        ingest(key, library, analyze=lambda path, **_: calls.append(path), most_bytes=size - 1)
+    assert "MAX_UPLOAD_MIB" in refused.value.hint
+    assert calls == []
+    told = record_of(library.state, INSTANCE, key)
+    assert told is not None and told.is_failure and told.reason == str(refused.value)
+    assert ingest(key, library, analyze=analyze, most_bytes=size, workers=1).is_new
+
+
 def test_an_outage_is_no_failure_of_the_bundle(tmp_path: Path) -> None:
     plain = DirectoryObjectStore(tmp_path / "objects")
     key = f"eks_{INSTANCE}/x.tar.gz"
@@ -203,7 +219,7 @@ def test_an_outage_is_no_failure_of_the_bundle(tmp_path: Path) -> None:
 def _ingest_failing(folder: Path, archive: Path, at: int | None, act: object) -> Boundaries:
     """In this process; the bundle before it was ingested without trouble."""
     boundaries = Boundaries(at=at, act=act)  # type: ignore[arg-type]  # outage or sigkill
-    state = SqliteTable(folder / "state.db", "state", SteppingClock())
+    state = SqliteTable(folder / "state.db", "state", FakeClock(step=timedelta(seconds=1)))
     objects = FailingObjectStore(DirectoryObjectStore(folder / "objects"), boundaries)
     take_in(a_library(folder, objects=objects, state=FailingTable(state, boundaries)), archive)
     return boundaries

@@ -1,6 +1,7 @@
 """The server on the sandbox's AWS: two processes of it share tasks, and a lambda question reaches the account."""
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -13,10 +14,10 @@ from tests.support.mcp_server import CancelTask, GetTask, TaskId, TasksClient, T
 from affidavit.bootstrap import build_app
 from affidavit.investigation import analyze
 from affidavit.knowledge import load_knowledge
-from affidavit.nodes.ingest import ingest
-from affidavit.nodes.library import Library
-from affidavit.sandbox.automation import Conduct
-from affidavit.sandbox.fleet import FleetNode
+from affidavit.nodes.ingest.ingest import ingest
+from affidavit.nodes.library.library import Library
+from affidavit.sandbox.account.nodes import FleetNode
+from affidavit.sandbox.aws.automation import Conduct
 from affidavit.sandbox.laptop import Sandbox
 from affidavit.settings import Settings
 
@@ -100,6 +101,6 @@ def test_cancelling_the_task_stops_the_execution(sandbox: Sandbox, server: Stdio
 def test_a_function_that_does_not_exist_is_not_found(server: StdioServerParameters) -> None:
     async def say(client: Client) -> None:
         answer = await client.call_tool("get_lambda_config", {"lambda_name": "nobody-knows-it"})
-        assert answer.is_error and answer.structured_content["statusCode"] == 404, answer.structured_content
+        assert answer.is_error and json.loads(answer.content[0].text)["statusCode"] == 404, answer.content
 
     talk(server, say)

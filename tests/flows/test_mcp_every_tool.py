@@ -12,18 +12,18 @@ from tests.support.mcp_client import Talk, over_http, over_stdio, wait_until
 from tests.support.scenario_bundles import NODES, write_scenarios
 
 from affidavit.bootstrap import build_app
-from affidavit.entrypoints.mcp.catalog import COLLECTION, LAMBDA, TOOLS
-from affidavit.entrypoints.mcp.catalog import NODES as NODE_TOOLS
+from affidavit.entrypoints.mcp.tools.catalog import COLLECTION, LAMBDA, TOOLS
+from affidavit.entrypoints.mcp.tools.catalog import NODES as NODE_TOOLS
 from affidavit.evaluation.generator import Layout
-from affidavit.evaluation.scenario import load_scenarios
+from affidavit.evaluation.nodes.scenario import load_scenarios
 from affidavit.investigation import analyze
 from affidavit.knowledge import load_knowledge
-from affidavit.nodes.filing import Origin
-from affidavit.nodes.ingest import ingest
-from affidavit.nodes.library import Library
-from affidavit.sandbox.account import FUNCTION, seed_account
-from affidavit.sandbox.automation import Conduct
-from affidavit.sandbox.fleet import FleetNode
+from affidavit.nodes.ingest.ingest import ingest
+from affidavit.nodes.ingest.store_bundle import Origin
+from affidavit.nodes.library.library import Library
+from affidavit.sandbox.account.function_account import FUNCTION, seed_account
+from affidavit.sandbox.account.nodes import FleetNode
+from affidavit.sandbox.aws.automation import Conduct
 from affidavit.sandbox.laptop import Sandbox
 from affidavit.settings import Settings
 
@@ -216,7 +216,7 @@ def test_a_batch_tells_of_each_node_and_a_collection_can_be_cancelled(account: S
     batch = talk.ask("batch_collect", clusterName=cluster, strategy="all", idempotencyToken=aws_door.name)
     assert hanging in {node["instanceId"] for node in batch["nodes"]}
     execution = next(node["executionId"] for node in batch["nodes"] if node["instanceId"] == hanging)
-    talk.ask("status", executionId=execution, cancel=True)
+    talk.ask("cancel", executionId=execution)
     wait_until(lambda: talk.ask("status", executionId=execution)["task"]["state"] == "cancelled")
     after = talk.ask("batch_status", batchId=batch["batchId"])
     assert after["counts"]["cancelled"] >= 1 and after["counts"]["total"] == len(after["nodes"])

@@ -9,7 +9,7 @@ from tests.support.libraries import INSTANCE, OTHER, an_archive
 from tests.support.mcp_client import Talk, in_memory
 from tests.support.mcp_server import calls_over
 
-from affidavit.entrypoints.mcp.catalog import NODES
+from affidavit.entrypoints.mcp.tools.catalog import NODES
 
 FILES = {"kubelet/kubelet.log": b"Jan 15 10:30:00 ip-10-0-0-1 kubelet[1]: fine\n"}
 NO_ARCHIVE = "notes.tar.gz"

@@ -26,8 +26,8 @@ from tests.support.command import affidavit
 from tests.support.fleet import NODE, Fleet
 from tests.support.mcp_server import calls_over, serving
 
-from affidavit.entrypoints.mcp.auth import AnyOfThem, JwtVerifier, KeyVerifier
-from affidavit.entrypoints.mcp.http import MOST_BODY_BYTES, Door, http_app
+from affidavit.entrypoints.http.auth import AnyOfThem, JwtVerifier, KeyVerifier
+from affidavit.entrypoints.mcp.http_app import MOST_BODY_BYTES, Door, http_app
 from affidavit.entrypoints.mcp.server import build_server
 
 KEY = "a-key-for-tests-0123456789"
@@ -138,7 +138,7 @@ def test_health_needs_no_key_and_says_little(url: str) -> None:
 
 def test_the_issuer_is_named_for_clients_that_look_for_one(url: str) -> None:
     document = httpx2.get(f"{url}/.well-known/oauth-protected-resource/mcp").json()
-    assert document["authorization_servers"] == [ISSUER] or document["authorization_servers"] == [f"{ISSUER}/"]
+    assert document["authorization_servers"] == [ISSUER], "clients compare it letter by letter"
 
 
 def test_a_token_of_the_issuer_opens_the_door(url: str) -> None:
@@ -173,10 +173,35 @@ def test_a_token_without_the_scope_is_refused(url: str) -> None:
 
 def test_a_reader_may_not_collect(url: str, fleet: Fleet) -> None:
     refused = Rpc(url, token())("tools/call", name="collect", arguments={"instanceId": NODE})["result"]
-    assert refused["structuredContent"]["statusCode"] == 403
+    assert json.loads(refused["content"][0]["text"])["statusCode"] == 403
     assert not fleet.collector.executions
     allowed = Rpc(url, token(scope="affidavit:read affidavit:collect"))
     assert not allowed("tools/call", name="collect", arguments={"instanceId": NODE})["result"]["isError"]
+
+
+def test_status_with_cancel_stops_a_collection_only_for_whoever_may_cancel(url: str, fleet: Fleet) -> None:
+    reader, collector = Rpc(url, token()), Rpc(url, token(scope="affidavit:read affidavit:collect"))
+    begun = collector("tools/call", name="collect", arguments={"instanceId": NODE})["result"]
+    execution = begun["structuredContent"]["executionId"]
+
+    def status(rpc: Rpc, **more: object) -> dict[str, Any]:
+        called = rpc("tools/call", name="status", arguments={"executionId": execution, **more})["result"]
+        return json.loads(called["content"][0]["text"])
+
+    assert status(reader, cancel=False)["task"]["state"] == status(reader, cancel=None)["task"]["state"] == "working"
+    refused = status(reader, cancel=True)
+    assert (refused["statusCode"], "cancel" in refused["error"]) == (403, True)
+    assert status(collector, cancel="yes")["statusCode"] == 400
+    assert not fleet.collector.stopped
+    assert status(collector, cancel=True)["executionId"] == execution and fleet.collector.stopped == [execution]
+
+
+def test_status_is_read_only_by_annotation_and_its_schema_offers_no_way_to_act(url: str) -> None:
+    listed = {tool["name"]: tool for tool in Rpc(url, token())("tools/list")["result"]["tools"]}
+    assert listed["status"]["annotations"]["readOnlyHint"] and list(listed["status"]["inputSchema"]["properties"]) == [
+        "executionId"
+    ]
+    assert not listed["cancel"]["annotations"]["readOnlyHint"]
 
 
 def test_somebody_elses_task_is_unknown(url: str) -> None:

@@ -18,24 +18,31 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from tests.support.command import affidavit
 from tests.support.mcp_client import Talk, over_http, over_stdio
 from tests.support.mcp_server import calls_over, serving
 
-from affidavit.entrypoints.mcp.auth import KeyVerifier
+from affidavit.entrypoints.http.auth import KeyVerifier
 from affidavit.entrypoints.mcp.calls import Calls
-from affidavit.entrypoints.mcp.catalog import NODES, TOOLS
-from affidavit.entrypoints.mcp.http import Door, http_app
-from affidavit.entrypoints.mcp.schemas import input_schema, output_schema
+from affidavit.entrypoints.mcp.http_app import Door, http_app
 from affidavit.entrypoints.mcp.server import build_server
-from affidavit.entrypoints.mcp.tool import Tool
-from affidavit.nodes.membership import record_node
-from affidavit.redaction.pattern import Kind
+from affidavit.entrypoints.mcp.tools.catalog import NODES, TOOLS
+from affidavit.entrypoints.mcp.tools.schemas import input_schema, output_schema
+from affidavit.entrypoints.mcp.tools.tool import Tool
+from affidavit.nodes.library.cluster_nodes import record_node
+from affidavit.redaction.pattern import PatternKind
 from affidavit.redaction.patterns import load_patterns
 
 NODE = "i-0f3a9c1d7e5b24680"
-PLANTED = [sample for pattern in load_patterns()[Kind.SECRET] for sample in pattern.samples.hidden]
+# Known by their own line: an answer may show one line alone, behind a prefix.
+PLANTED = [
+    sample
+    for pattern in load_patterns()[PatternKind.SECRET]
+    if pattern.finder is None and not pattern.match.startswith(("(?im)^", "(?m)^"))
+    for sample in pattern.samples.hidden
+    if "\n" not in sample.whole
+]
 BUILT = [tool for tool in NODES if find_spec(tool.place.partition(":")[0]) is not None]
 CANARY = "no answer may hold this line 5b0f2"
 # One level, two and three above the files of a bundle, and beside them: where a key could lead that was not refused.
@@ -162,10 +169,25 @@ def test_planted_secrets_leave_by_no_way_of_reading(calls: Calls) -> None:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_schemas_are_valid_and_every_field_is_described(tool: Tool) -> None:
-    for schema in (input_schema(tool, has_debug=True), output_schema(tool, has_debug=True)):
+    taken, given = input_schema(tool, has_debug=True), output_schema(tool, has_debug=True)
+    for schema in (taken, given):
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
-        assert list(undescribed(schema)) == []
+    assert list(undescribed(given)) == []
+    assert {name.removeprefix(".") for name in undescribed(taken)} <= SELF_EXPLAINING
+
+
+def test_all_tools_as_a_chat_model_sees_them_take_at_most_16_kilobytes() -> None:
+    seen = [
+        {"name": tool.name, "description": tool.description, "inputSchema": input_schema(tool, has_debug=False)}
+        for tool in TOOLS
+    ]
+    # As most clients write it into a prompt, with a space after each comma and colon.
+    assert len(json.dumps(seen, ensure_ascii=False).encode()) <= 16 << 10
+
+
+# Every byte of an input schema is read by a chat model in every conversation.
+SELF_EXPLAINING = {"instanceId", "max_bytes", "severity", "pageSize", "includeRecommendations"}
 
 
 def undescribed(schema: dict[str, Any]) -> Iterator[str]:
@@ -179,7 +201,10 @@ def undescribed(schema: dict[str, Any]) -> Iterator[str]:
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_a_description_ends_with_an_example_that_can_be_used(tool: Tool) -> None:
     _, _, example = tool.description.partition("Example: ")
-    tool.request.model_validate(json.loads(example.replace("…", "0")))
+    if example:
+        tool.request.model_validate(json.loads(example.replace("…", "0")))
+    else:
+        assert len(input_schema(tool, has_debug=False).get("required", [])) <= 1, "more than one argument wants showing"
 
 
 @pytest.mark.parametrize("tool", BUILT, ids=lambda tool: tool.name)
@@ -223,7 +248,7 @@ def hostile_arguments(tool: Tool, choose: random.Random) -> dict[str, Any]:
     return arguments
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("door", [over_stdio, over_http])
 def test_five_thousand_hostile_calls_at_each_door_end_in_an_answer_or_an_error_of_ours(
     folder: Path, door: Callable[..., AbstractContextManager[Talk]]
@@ -249,8 +274,8 @@ def sendable(value: Any) -> Any:
 
 
 def shows_what_lies_outside(answer: Any) -> bool:
-    """Also as a link: `url` of artifact is a path here."""
-    text = json.dumps(answer)
+    """Also as a link: `url` of artifact is a path here. The call that is proposed next repeats what the caller said."""
+    text = json.dumps({name: value for name, value in answer.items() if name not in ("truncation_info", "query")})
     return "root:x:0" in text or CANARY in text or ("canary.log" in text and answer["success"])
 
 
@@ -278,7 +303,7 @@ def test_hostile_calls_over_http_end_the_same_way(calls: Calls) -> None:
             assert response.status_code in (200, 400), response.text
             assert CANARY not in response.text
             if response.status_code == 200 and "result" in response.json():
-                answer = response.json()["result"]["structuredContent"]
+                answer = json.loads(response.json()["result"]["content"][0]["text"])
                 assert answer["success"] is True or answer["statusCode"] in (400, 404, 409)
 
 
@@ -356,7 +381,7 @@ def test_over_stdio_a_client_finds_what_is_wrong(folder: Path) -> None:
             found = (await client.call_tool("errors", {"instanceId": NODE})).structured_content["findings"]
             assert {"kernel.oom-killer-invoked"} & {finding["rule"] for finding in found}
             missing = await client.call_tool("errors", {"instanceId": "i-0123456789abcdef0"})
-            assert missing.is_error and missing.structured_content["statusCode"] == 404
+            assert missing.is_error and json.loads(missing.content[0].text)["statusCode"] == 404
             listed = await client.read_resource(f"affidavit://bundle/{NODE}")
             assert "kubelet" in listed.contents[0].text
             prompt = await client.get_prompt("incident_report", {"instanceId": NODE})
@@ -375,8 +400,9 @@ def test_a_resource_is_read_by_its_address(calls: Calls) -> None:
             quoted = json.loads((await client.read_resource(finding)).contents[0].text)
             assert quoted["findings"][0]["evidence"] == index["findings"][0]["evidence"]
             for bad in ("affidavit://log/../../etc/passwd", "affidavit://bundle/x", "file:///etc/passwd"):
-                with pytest.raises(Exception, match=r"resource|log key|cannot be used"):
+                with pytest.raises(MCPError, match=r"resource|log key|cannot be used") as refused:
                     await client.read_resource(bad)
+                assert refused.value.error.data == {"uri": bad}
 
     asyncio.run(talk())
 

@@ -34,11 +34,14 @@ V1 = {
             "pattern": "probe",
             "count": 2,
             "sample": "probe failed",
+            "fullKey": f"eks_{OLD}/extracted/kubelet/kubelet.log",
         },
         {"file": "kernel/dmesg", "severity": "critical", "pattern": "oom", "count": 1, "sample": "Out of memory"},
         {"file": "kernel/dmesg", "severity": "info", "pattern": "boot", "count": 1, "sample": "booted"},
     ],
 }
+# Enough for everything there is to say about these nodes.
+WHOLE = 8 << 20
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +62,7 @@ def talk(folder: Path) -> Iterator[Talk]:
 
 @pytest.fixture(scope="module")
 def index(talk: Talk) -> dict[str, Any]:
-    return talk.ask("errors", instanceId=NODE, pageSize=200)
+    return talk.ask("errors", instanceId=NODE, pageSize=200, max_bytes=WHOLE)
 
 
 def stored(folder: Path, key: str) -> Path:
@@ -72,15 +75,17 @@ def stored(folder: Path, key: str) -> Path:
 def test_a_summary_holds_exactly_what_is_cited(talk: Talk, index: dict[str, Any]) -> None:
     ids = [finding["finding_id"] for finding in index["findings"]]
     for cited in (ids[:1], ids[1:4], list(reversed(ids)), ids[-1:]):
-        report = talk.ask("summarize", instanceId=NODE, finding_ids=cited, index_id=index["index_id"])
-        assert sorted(finding["id"] for finding in report["findings"]) == sorted(cited)
-        assert sorted(report["finding_ids_resolved"]) == sorted(cited) == sorted(report["finding_ids_requested"])
+        report = talk.ask("summarize", instanceId=NODE, finding_ids=cited, index_id=index["index_id"], max_bytes=WHOLE)
+        assert sorted(finding["finding_id"] for finding in report["findings"]) == sorted(cited)
+        assert report["finding_ids_resolved"] == len(cited) and sorted(report["finding_ids_requested"]) == sorted(cited)
         assert all(set(advice["finding_ids"]) <= set(cited) for advice in report["recommendations"])
 
 
 def test_a_summary_without_ids_is_refused_and_says_what_to_call(talk: Talk) -> None:
-    refused = talk.refused("summarize", instanceId=NODE)
-    assert refused["statusCode"] == 400 and "errors" in refused["hint"] and "search" in refused["hint"]
+    for nothing in ({}, {"finding_ids": []}, {"finding_ids": None}):
+        refused = talk.refused("summarize", instanceId=NODE, **nothing)
+        assert refused["statusCode"] == 400 and "errors" in refused["hint"] and "search" in refused["hint"]
+        assert "finding_ids is required" in refused["error"]
 
 
 def test_an_unknown_id_is_refused_by_name(talk: Talk, index: dict[str, Any]) -> None:
@@ -132,8 +137,8 @@ def test_what_a_search_found_can_be_summarized(talk: Talk) -> None:
     assert ids and all(re.fullmatch(r"S-\d{3,}", each) for each in ids)
     pins = {"index_id": found["index_id"], "search_id": found["search_id"]}
     report = talk.ask("summarize", instanceId=NODE, finding_ids=ids, **pins)
-    assert sorted(finding["id"] for finding in report["findings"]) == sorted(ids)
-    quoted = {finding["id"]: finding["evidence"] for finding in report["findings"]}
+    assert sorted(finding["finding_id"] for finding in report["findings"]) == sorted(ids)
+    quoted = {finding["finding_id"]: finding["evidence"] for finding in report["findings"]}
     assert quoted == {result["finding_id"]: result["evidence"] for result in found["results"]}
 
 
@@ -144,7 +149,7 @@ def test_what_a_search_found_can_be_summarized(talk: Talk) -> None:
 def test_damage_is_found_by_its_file(talk: Talk, folder: Path, damage: str) -> None:
     whole = talk.ask("validate", instanceId=DAMAGED)
     assert whole["complete"] is True and whole["missing_files"] == [] == whole["corrupted_files"]
-    listed = talk.ask("list_bundle_files", instanceId=DAMAGED)["files"]
+    listed = talk.ask("list_bundle_files", instanceId=DAMAGED, max_bytes=WHOLE)["files"]
     file = max(listed, key=lambda each: each["size_bytes"])
     path = stored(folder, file["key"])
     before = path.read_bytes()
@@ -178,7 +183,7 @@ def _damage(path: Path, before: bytes, damage: str) -> None:
 
 @pytest.mark.parametrize("chunk", [700, 1 << 20])
 def test_chunks_reproduce_a_file(talk: Talk, folder: Path, chunk: int) -> None:
-    files = talk.ask("list_bundle_files", instanceId=NODE)["files"]
+    files = talk.ask("list_bundle_files", instanceId=NODE, max_bytes=WHOLE)["files"]
     for file in sorted(files, key=lambda each: each["size_bytes"])[:: max(1, len(files) // 6)]:
         content, at, hidden = "", 0, False
         while at is not None:
@@ -223,7 +228,7 @@ def tokens(answer: Any) -> int:
 @pytest.mark.parametrize("name", NODES)
 def test_concise_is_at_most_three_tenths_of_detailed(talk: Talk, name: str) -> None:
     detailed, concise = (
-        talk.ask("errors", instanceId=NODES[name], pageSize=200, response_format=form)
+        talk.ask("errors", instanceId=NODES[name], pageSize=200, response_format=form, max_bytes=WHOLE)
         for form in ("detailed", "concise")
     )
     fields = {"finding_id", "severity", "pattern", "count"}
@@ -243,6 +248,7 @@ def test_an_index_of_version_one_is_read_as_version_two(talk: Talk) -> None:
     assert [finding["severity"] for finding in found["findings"]] == ["critical", "medium", "info"]
     assert found["findings"][1]["evidence"]["source_file"] == "kubelet/kubelet.log"
     assert found["findings"][1]["evidence"]["excerpt"] == "probe failed"
+    assert found["findings"][1]["evidence"]["full_key"] == f"eks_{OLD}/extracted/kubelet/kubelet.log"
     assert found["summary"]["medium"] == 1 and found["gaps"]
 
 
@@ -251,7 +257,7 @@ def test_an_index_of_version_one_is_read_as_version_two(talk: Talk) -> None:
 
 @pytest.mark.parametrize("window", [1, 60, 600, 3600])
 def test_clusters_part_where_the_gap_is_longer_than_the_window(talk: Talk, window: int) -> None:
-    answer = talk.ask("correlate", instanceId=NODE, timeWindow=window)
+    answer = talk.ask("correlate", instanceId=NODE, timeWindow=window, max_bytes=WHOLE)
     times = [datetime.fromisoformat(event["timestamp"]) for event in answer["timeline"]]
     assert times == sorted(times)
     breaks = sum(later - earlier > timedelta(seconds=window) for earlier, later in pairwise(times))
@@ -264,8 +270,11 @@ def test_clusters_part_where_the_gap_is_longer_than_the_window(talk: Talk, windo
     ("name", "step"), [("mixed-memory-network", "OOM"), ("cni-failure", "IP"), ("oom-bottlerocket", "OOM")]
 )
 def test_a_chain_is_made_of_findings_of_the_index(talk: Talk, name: str, step: str) -> None:
-    answer = talk.ask("correlate", instanceId=NODES[name], timeWindow=600)
-    known = {finding["finding_id"] for finding in talk.ask("errors", instanceId=NODES[name], pageSize=200)["findings"]}
+    answer = talk.ask("correlate", instanceId=NODES[name], timeWindow=600, max_bytes=WHOLE)
+    known = {
+        finding["finding_id"]
+        for finding in talk.ask("errors", instanceId=NODES[name], pageSize=200, max_bytes=WHOLE)["findings"]
+    }
     chains = answer["potential_root_cause_chains"]
     assert any(step in " ".join(chain["chain"]) for chain in chains), chains
     for chain in chains:
@@ -295,3 +304,18 @@ def test_every_bundle_is_a_resource_that_can_be_read(talk: Talk) -> None:
     assert listed == sorted(f"affidavit://bundle/{node}" for node in (*NODES.values(), OLD))
     for uri in listed:
         assert (json.loads(talk.resource(uri))["total_files"] > 0) == (OLD not in uri)
+
+
+# --- from an alarm to quotes that hold -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_two_calls_and_eight_kilobytes_lead_from_a_sick_node_to_quotes_that_hold(talk: Talk, name: str) -> None:
+    first = talk.ask("quick_triage", instanceId=NODES[name])
+    claims = [
+        {"finding_id": found["finding_id"], "quote": found["evidence"]["excerpt"]} for found in first["top_findings"]
+    ]
+    assert claims, "a scenario of a sick node"
+    second = talk.ask("verify_report", instanceId=NODES[name], index_id=first["index_id"], claims=claims)
+    assert second["all_hold"] and second["held"] == len(claims)
+    assert sum(len(json.dumps(each, ensure_ascii=False).encode()) for each in (first, second)) <= 8 << 10

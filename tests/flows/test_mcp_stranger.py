@@ -9,7 +9,7 @@ from tests.support.libraries import INSTANCE, an_archive
 from tests.support.mcp_client import Talk, in_memory
 from tests.support.mcp_server import calls_over
 
-from affidavit.entrypoints.mcp.catalog import NODES
+from affidavit.entrypoints.mcp.tools.catalog import NODES
 
 LOG = "kubelet/kubelet.log"
 KEY = f"eks_{INSTANCE}/extracted/{LOG}"

@@ -9,22 +9,11 @@ from tests.support.libraries import INSTANCE, OTHER, a_library, shelve
 from tests.support.packs import a_pack, a_rule
 
 from affidavit.errors import AffidavitError, InputRefused, NotFound
+from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 from affidavit.knowledge import Knowledge, load_knowledge
-from affidavit.nodes.answers.correlate import CorrelateRequest
-from affidavit.nodes.answers.diagnostics import DiagnosticsAnswer, DiagnosticsRequest, Outcome
-from affidavit.nodes.answers.errors import ErrorsRequest
-from affidavit.nodes.answers.files import ArtifactRequest, ListBundleFilesRequest
-from affidavit.nodes.answers.finding import FindingRecord
-from affidavit.nodes.answers.fleet import ClusterHealthRequest, CompareNodesRequest
-from affidavit.nodes.answers.read import ReadRequest
-from affidavit.nodes.answers.search import SearchAnswer, SearchRequest, SearchResult
-from affidavit.nodes.answers.summarize import SummarizeRequest
-from affidavit.nodes.answers.triage import QuickTriageRequest
-from affidavit.nodes.answers.validate import ValidateRequest
-from affidavit.nodes.answers.verify_report import Claim, ClaimVerdict, VerifyReportRequest
-from affidavit.nodes.baselines import uncounted
-from affidavit.nodes.library import Library
+from affidavit.nodes.library.baselines import uncounted
+from affidavit.nodes.library.library import Library
 from affidavit.nodes.questions.artifact import artifact
 from affidavit.nodes.questions.correlate import correlate
 from affidavit.nodes.questions.diagnostics import known_areas, network_diagnostics, storage_diagnostics
@@ -37,7 +26,18 @@ from affidavit.nodes.questions.search import search
 from affidavit.nodes.questions.summarize import summarize
 from affidavit.nodes.questions.validate import validate
 from affidavit.nodes.questions.verify_report import verify_report
-from affidavit.ports import Key
+from affidavit.nodes.wire.correlate import CorrelateRequest
+from affidavit.nodes.wire.diagnostics import CheckStatus, DiagnosticsAnswer, DiagnosticsRequest
+from affidavit.nodes.wire.errors import ErrorsRequest
+from affidavit.nodes.wire.files import ArtifactRequest, ListBundleFilesRequest
+from affidavit.nodes.wire.fleet import ClusterHealthRequest, CompareNodesRequest
+from affidavit.nodes.wire.read import ReadRequest
+from affidavit.nodes.wire.search import SearchAnswer, SearchRequest, SearchResult
+from affidavit.nodes.wire.summarize import SummarizeRequest
+from affidavit.nodes.wire.triage import QuickTriageRequest
+from affidavit.nodes.wire.validate import ValidateRequest
+from affidavit.nodes.wire.verify_report import ClaimVerdict, ReportClaim, VerifyReportRequest
+from affidavit.ports.table import Key
 
 LOG = "kubelet/kubelet.log"
 LINES = b"".join(b"Jan 15 10:00:%02d ip kubelet[1]: %s\n" % (n, b"KAPUT" if n % 3 else b"quiet") for n in range(60))
@@ -117,7 +117,7 @@ def test_a_pattern_of_many_bundles_is_marked_and_a_critical_one_is_never_normal(
         instance = f"i-0aaaaaaaaaaaaaaa{number}"
         shelve(library, tmp_path / "fleet", {LOG: b"KAPUT DEAD %d\n" % number}, instance=instance)
     asked = ErrorsRequest(instance_id=INSTANCE, cluster_context="prod")
-    marked = {f.pattern: f for f in errors(library, asked).findings if isinstance(f, FindingRecord)}
+    marked = {f.pattern: f for f in errors(library, asked).findings if isinstance(f, Finding)}
     assert marked["It is kaput"].is_baseline is True
     assert "11 bundles" in (marked["It is kaput"].baseline_note or "")
     assert marked["It is dead"].is_baseline is False
@@ -127,8 +127,8 @@ def test_a_pattern_of_many_bundles_is_marked_and_a_critical_one_is_never_normal(
 
 
 def test_a_cluster_that_nobody_counted_is_told_where_nothing_is_marked(library: Library) -> None:
-    known = errors(library, ErrorsRequest(instance_id=INSTANCE, cluster_context="prod"))
-    misspelt = errors(library, ErrorsRequest(instance_id=INSTANCE, cluster_context="pord"))
+    known = errors(library, ErrorsRequest(instance_id=INSTANCE, cluster_context="prod", max_bytes=1 << 20))
+    misspelt = errors(library, ErrorsRequest(instance_id=INSTANCE, cluster_context="pord", max_bytes=1 << 20))
     assert misspelt.gaps == [*uncounted("pord", {}), *known.gaps] and "clusterContext" in misspelt.gaps[0]
     ids = ["F-001"]
     said = [
@@ -256,7 +256,7 @@ def test_the_same_search_has_the_same_id_and_answer(library: Library) -> None:
 
 def test_a_summary_holds_what_was_asked_for_re_read(library: Library) -> None:
     answer = summarize(library, SummarizeRequest(instance_id=INSTANCE, finding_ids=["F-002", "F-001"]))
-    assert answer.finding_ids_resolved == ["F-001", "F-002"]
+    assert answer.finding_ids_resolved == 2
     assert [each.severity for each in answer.findings] == ["critical", "high"]
     assert all(set(each.finding_ids) <= {"F-001", "F-002"} and each.finding_ids for each in answer.recommendations)
     assert answer.recommendations
@@ -282,7 +282,7 @@ def test_evidence_that_changed_is_an_error_that_names_it(library: Library) -> No
     changed = next(
         f.finding_id
         for f in errors(library, ErrorsRequest(instance_id=INSTANCE)).findings
-        if isinstance(f, FindingRecord) and f.evidence.source_file.startswith("containerd")
+        if isinstance(f, Finding) and f.evidence.source_file.startswith("containerd")
     )
     with pytest.raises(InputRefused, match=changed):
         summarize(library, SummarizeRequest(instance_id=INSTANCE, finding_ids=["F-001", changed]))
@@ -291,9 +291,9 @@ def test_evidence_that_changed_is_an_error_that_names_it(library: Library) -> No
 def test_what_a_search_found_can_be_summarized_and_verified(library: Library) -> None:
     found = search(library, SearchRequest(instance_id=INSTANCE, query="quiet"))
     answer = summarize(library, SummarizeRequest(instance_id=INSTANCE, finding_ids=["S-001", "F-001"]))
-    assert answer.finding_ids_resolved == ["F-001", "S-001"]
+    assert answer.finding_ids_resolved == 2
     late = details(found)[0].additional_matches[-1]
-    claim = Claim(finding_id="S-001", quote=late.excerpt)
+    claim = ReportClaim(finding_id="S-001", quote=late.excerpt)
     judged = verify_report(library, VerifyReportRequest(instance_id=INSTANCE, claims=[claim]))
     assert (judged.all_hold, judged.claims[0].line) == (True, late.line)
 
@@ -311,9 +311,9 @@ def test_a_report_that_rests_on_several_searches_can_hold(library: Library, tmp_
     quiet = search(library, SearchRequest(instance_id=INSTANCE, query="quiet"))
     odd = search(library, SearchRequest(instance_id=INSTANCE, query="ODD 1$"))
     claims = [
-        Claim(finding_id="S-001", quote="ip kubelet[1]: quiet", search_id=quiet.search_id),
-        Claim(finding_id="S-001", quote="ODD 1", search_id=odd.search_id),
-        Claim(finding_id="F-001", quote="DEAD"),
+        ReportClaim(finding_id="S-001", quote="ip kubelet[1]: quiet", search_id=quiet.search_id),
+        ReportClaim(finding_id="S-001", quote="ODD 1", search_id=odd.search_id),
+        ReportClaim(finding_id="F-001", quote="DEAD"),
     ]
     answer = verify_report(library, VerifyReportRequest(instance_id=INSTANCE, claims=claims))
     assert (answer.all_hold, [each.file for each in answer.claims]) == (True, [LOG, "var_log/1.log", LOG])
@@ -337,14 +337,14 @@ def test_a_report_that_rests_on_several_searches_can_hold(library: Library, tmp_
 def test_each_claim_gets_its_own_verdict(library: Library) -> None:
     tamper(library, "containerd/containerd-log.txt", b"nothing left\n")
     rows = errors(library, ErrorsRequest(instance_id=INSTANCE)).findings
-    by_file = {f.evidence.source_file: f for f in rows if isinstance(f, FindingRecord)}
+    by_file = {f.evidence.source_file: f for f in rows if isinstance(f, Finding)}
     kept, gone = by_file[LOG], by_file["containerd/containerd-log.txt"]
     claims = [
-        Claim(finding_id=kept.finding_id, quote=kept.evidence.excerpt, text="it broke"),
-        Claim(finding_id=kept.finding_id, quote="never written anywhere"),
-        Claim(finding_id=kept.finding_id, quote=""),
-        Claim(finding_id="F-777", quote="KAPUT"),
-        Claim(finding_id=gone.finding_id, quote=gone.evidence.excerpt),
+        ReportClaim(finding_id=kept.finding_id, quote=kept.evidence.excerpt, text="it broke"),
+        ReportClaim(finding_id=kept.finding_id, quote="never written anywhere"),
+        ReportClaim(finding_id=kept.finding_id, quote=""),
+        ReportClaim(finding_id="F-777", quote="KAPUT"),
+        ReportClaim(finding_id=gone.finding_id, quote=gone.evidence.excerpt),
     ]
     answer = verify_report(library, VerifyReportRequest(instance_id=INSTANCE, claims=claims))
     assert [each.verdict for each in answer.claims] == [
@@ -360,7 +360,7 @@ def test_each_claim_gets_its_own_verdict(library: Library) -> None:
 
 def test_a_quote_of_any_listed_occurrence_holds_at_its_line(library: Library) -> None:
     finding = next(f for f in errors(library, ErrorsRequest(instance_id=INSTANCE)).findings if f.count == 40)
-    claim = Claim(finding_id=finding.finding_id, quote="10:00:44 ip kubelet[1]: KAPUT")
+    claim = ReportClaim(finding_id=finding.finding_id, quote="10:00:44 ip kubelet[1]: KAPUT")
     judged = verify_report(library, VerifyReportRequest(instance_id=INSTANCE, claims=[claim])).claims[0]
     assert (judged.verdict, judged.line) == (ClaimVerdict.HOLDS, 45)
 
@@ -396,7 +396,7 @@ def test_a_file_that_could_not_be_scanned_is_not_called_scanned_however_many_the
     scanned = {file.path: file.scanned for file in answer.files}
     assert answer.coverage_report.skipped_total == 21 and answer.coverage_report.files_scanned == 1
     assert scanned["var_log/x3.log.gz"] is False
-    assert scanned["var_log/core.log"] is None and scanned[LOG] is None
+    assert scanned["var_log/core.log"] is False and scanned[LOG] is True
 
 
 def test_a_file_that_was_scanned_is_called_so_when_every_other_is_accounted_for(tmp_path: Path) -> None:
@@ -433,7 +433,8 @@ def test_triage_is_bounded_and_says_what_is_damaged(library: Library) -> None:
     assert answer.truncated
     assert (answer.bundle.complete, answer.bundle.corrupted_total) == (False, 1)
     assert "not whole" in answer.confidence.gaps[0]
-    assert any("validate" in step for step in answer.next_steps)
+    (step,) = [step for step in answer.next_steps if step.tool == "validate"]
+    assert validate(library, ValidateRequest.model_validate(step.arguments)).corrupted_total == 1
 
 
 def test_triage_shows_each_rule_once_with_the_other_files_that_show_it(
@@ -444,24 +445,24 @@ def test_triage_shows_each_rule_once_with_the_other_files_that_show_it(
     dead, kaput, odd = answer.top_findings
     assert [dead.pattern, kaput.pattern, odd.pattern] == ["It is dead", "It is kaput", "It is odd"]
     assert (dead.also_in, [place.source_file for place in kaput.also_in]) == ([], ["containerd/containerd-log.txt"])
-    assert (len(odd.also_in), odd.also_in_total) == (5, 29)
+    assert (len(odd.also_in), odd.also_in_total) == (3, 29)
     ids = {dead.finding_id, *(each.finding_id for row in (kaput, odd) for each in (row, *row.also_in))}
     assert answer.truncated and answer.truncation_info is not None
-    assert (answer.truncation_info.original_count, answer.truncation_info.returned_count) == (33, len(ids)) == (33, 9)
+    assert (answer.truncation_info.original_count, answer.truncation_info.returned_count) == (33, len(ids)) == (33, 7)
     monkeypatch.setattr("affidavit.nodes.questions.quick_triage.TOP_FINDINGS", 2)
     assert quick_triage(library, asked).top_findings == [dead, kaput]
 
 
 def test_triage_counts_every_damaged_file_however_few_are_listed(
-    library: Library, monkeypatch: pytest.MonkeyPatch
+    library: Library,
 ) -> None:
-    monkeypatch.setattr("affidavit.nodes.questions.validate.LISTED", 1)
     for number in range(5):
         tamper(library, f"var_log/{number}.log", b"" if number < 3 else None)
-    checked = validate(library, ValidateRequest(instance_id=INSTANCE))
-    assert (len(checked.corrupted_files), checked.corrupted_total) == (1, 3)
-    assert (len(checked.missing_files), checked.missing_total) == (1, 2)
+    checked = validate(library, ValidateRequest(instance_id=INSTANCE).model_copy(update={"max_bytes": 1300}))
+    assert 0 < len(checked.corrupted_files) <= checked.corrupted_total == 3
+    assert len(checked.missing_files) < checked.missing_total == 2
     assert checked.truncation_info is not None and checked.truncation_info.original_count == 5
+    assert checked.coverage_report.missing_files == ["var_log/3.log", "var_log/4.log"]
     bundle = quick_triage(library, QuickTriageRequest(instance_id=INSTANCE)).bundle
     assert (bundle.corrupted_total, bundle.missing_total) == (3, 2)
 
@@ -477,21 +478,21 @@ def test_triage_that_leaves_out_a_chain_or_a_gap_says_so(tmp_path: Path, monkeyp
     library = a_library(tmp_path, knowledge=Knowledge(pack=a_pack(*rules), checks=()))
     lines = [b"Jan 15 10:00:%02d ip kubelet[1]: TROUBLE%d\n" % (n, n) for n in range(len(SIGNALS))]
     shelve(library, tmp_path / "in", {LOG: b"".join(lines)})
-    asked = QuickTriageRequest(instance_id=INSTANCE)
+    asked = QuickTriageRequest(instance_id=INSTANCE, max_bytes=24_000)
     answer = quick_triage(library, asked)
     chains = correlate(library, CorrelateRequest(instance_id=INSTANCE)).potential_root_cause_chains
     assert len(answer.top_findings) == len(SIGNALS) < len(chains) + len(SIGNALS) and len(chains) > 5
-    assert answer.potential_root_cause_chains == chains[:5]
+    assert answer.potential_root_cause_chains == chains[:3]
     assert answer.truncated and answer.truncation_info is not None
-    assert (answer.truncation_info.original_count, answer.truncation_info.returned_count) == (len(chains), 5)
+    assert (answer.truncation_info.original_count, answer.truncation_info.returned_count) == (len(chains), 3)
     assert "correlate" in answer.truncation_info.next_step
 
-    monkeypatch.setattr("affidavit.nodes.questions.quick_triage.TOP_CHAINS", len(chains))
+    monkeypatch.setattr("affidavit.nodes.questions.quick_triage._CHAINS", len(chains))
     assert not quick_triage(library, asked).truncated
     tamper(library, LOG, b"")
-    monkeypatch.setattr("affidavit.nodes.questions.quick_triage.GAPS", 0)
+    monkeypatch.setattr("affidavit.nodes.questions.quick_triage._GAPS", 0)
     shortened = quick_triage(library, asked)
-    assert shortened.truncated and shortened.confidence.gaps[0].startswith("and 1 more gaps")
+    assert shortened.truncated and shortened.confidence.gaps[0].startswith("1 more gaps")
 
 
 def test_nodes_are_compared_by_what_they_show(library: Library, tmp_path: Path) -> None:
@@ -522,7 +523,7 @@ def knowledge() -> Knowledge:
     return load_knowledge()
 
 
-def diagnosed(tmp_path: Path, knowledge: Knowledge, files: dict[str, bytes]) -> dict[str, tuple[Outcome, int]]:
+def diagnosed(tmp_path: Path, knowledge: Knowledge, files: dict[str, bytes]) -> dict[str, tuple[CheckStatus, int]]:
     library = a_library(tmp_path, knowledge=knowledge)
     shelve(library, tmp_path / "in", files)
     request = DiagnosticsRequest(instance_id=INSTANCE)
@@ -532,7 +533,7 @@ def diagnosed(tmp_path: Path, knowledge: Knowledge, files: dict[str, bytes]) -> 
 
 def test_a_check_is_not_available_when_the_bundle_does_not_tell(tmp_path: Path, knowledge: Knowledge) -> None:
     found = diagnosed(tmp_path, knowledge, {"system/instance-id.txt": INSTANCE.encode(), "kubelet/kubelet.log": b"x\n"})
-    told = {name for name, (status, _) in found.items() if status is not Outcome.NOT_AVAILABLE}
+    told = {name for name, (status, _) in found.items() if status is not CheckStatus.NOT_AVAILABLE}
     assert told == {"volumes", "pressure"}  # the kubelet's log is there and shows neither
 
 
@@ -545,11 +546,11 @@ def test_checks_pass_with_the_line_that_shows_it_and_fail_by_findings(tmp_path: 
         "storage/mounts.txt": b"Filesystem Size Used Avail Use% Mounted on\n/dev/nvme0n1p1 80G 80G 0G 100% /\n",
     }
     found = diagnosed(tmp_path, knowledge, files)
-    assert found["routes"] == (Outcome.PASS, 1)
-    assert found["dns"] == (Outcome.PASS, 1)
-    assert found["mtu"] == (Outcome.WARN, 2)
-    assert found["disk-space"][0] is Outcome.FAIL
-    assert found["inodes"][0] is Outcome.NOT_AVAILABLE
+    assert found["routes"] == (CheckStatus.PASS, 1)
+    assert found["dns"] == (CheckStatus.PASS, 1)
+    assert found["mtu"] == (CheckStatus.WARN, 2)
+    assert found["disk-space"][0] is CheckStatus.FAIL
+    assert found["inodes"][0] is CheckStatus.NOT_AVAILABLE
 
 
 def test_the_state_is_found_wherever_in_its_file_it_stands(tmp_path: Path, knowledge: Knowledge) -> None:
@@ -564,9 +565,9 @@ def test_the_state_is_found_wherever_in_its_file_it_stands(tmp_path: Path, knowl
     shelve(library, tmp_path / "in", {"networking/iproute.txt": routes, "networking/ifconfig.txt": mtus})
     answer = network_diagnostics(library, DiagnosticsRequest(instance_id=INSTANCE))
     found = {each.check: each for each in answer.checks}
-    assert (found["routes"].status, found["routes"].evidence[0].excerpt) == (Outcome.PASS, routes[-31:-2].decode())
+    assert (found["routes"].status, found["routes"].evidence[0].excerpt) == (CheckStatus.PASS, routes[-31:-2].decode())
     assert found["routes"].evidence[0].line_range.start == 100_002
-    assert (found["mtu"].status, found["mtu"].detail) == (Outcome.WARN, "interfaces differ: 1500, 9001")
+    assert (found["mtu"].status, found["mtu"].detail) == (CheckStatus.WARN, "interfaces differ: 1500, 9001")
     assert len(found["mtu"].evidence) == 5
 
 
@@ -576,8 +577,8 @@ def test_a_file_that_is_lost_is_not_called_absent(tmp_path: Path, knowledge: Kno
     tamper(library, "networking/iproute.txt", None)
     answer = network_diagnostics(library, DiagnosticsRequest(instance_id=INSTANCE))
     details = {each.check: (each.status, each.detail) for each in answer.checks}
-    assert details["routes"] == (Outcome.NOT_AVAILABLE, "networking/iproute.txt cannot be read")
-    assert details["dns"] == (Outcome.NOT_AVAILABLE, "the bundle has none of networking/resolv.conf")
+    assert details["routes"] == (CheckStatus.NOT_AVAILABLE, "networking/iproute.txt cannot be read")
+    assert details["dns"] == (CheckStatus.NOT_AVAILABLE, "the bundle has none of networking/resolv.conf")
 
 
 def test_every_rule_and_signal_that_diagnostics_name_exists(knowledge: Knowledge) -> None:

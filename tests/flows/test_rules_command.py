@@ -21,6 +21,7 @@ DETECTOR = {
     "rules": [
         {"type": "temporary", "reason": "OOMKilling", "pattern": r"Killed process \d+ (.+) total-vm:\d+kB.*"},
         {"type": "permanent", "condition": "Fire", "reason": "DiskOnFire", "pattern": "nvme: smoke seen"},
+        {"type": "permanent", "reason": "ReadOnly", "pattern": "Remounting filesystem read-only"},
         {"type": "temporary", "reason": "TwoLines", "pattern": r"first\nsecond"},
     ],
 }
@@ -154,12 +155,14 @@ def test_a_detectors_configuration_is_imported_and_what_is_left_is_said(tmp_path
     out = tmp_path / "own"
     done = affidavit("rules", "import", config, "--out", out)
     assert done.returncode == 0, done.stderr
-    assert "2 imported, 1 left out" in done.stdout
+    assert "2 imported, 1 known already, 1 left out" in done.stdout
+    assert "known     Read only: found by kernel.filesystem-read-only already" in done.stdout
     assert "npd/disk-on-fire.yaml\n" in done.stdout
     assert "left out  TwoLines: it looks at several lines" in done.stdout
     written = sorted(path.name for path in (out / "npd").iterdir())
     assert written == ["disk-on-fire.yaml", "oom-killing.yaml", "two-lines-1.todo"]
     assert affidavit("rules", "test", out).returncode == 0
+    assert affidavit("rules", "lint", out).returncode == 0
     tried = affidavit("rules", "test", out, "--line", "[ 1.5] nvme: smoke seen", "--in", "kernel/dmesg.current")
     assert "fires            npd.disk-on-fire  high" in tried.stdout
     assert affidavit("rules", "import", config, "--out", out).returncode == 2

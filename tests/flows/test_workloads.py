@@ -1,4 +1,4 @@
-"""Broken on purpose on the emulator, asked through real boto3 calls: the four questions show what is wrong."""
+"""Broken on purpose on the emulator, asked through real boto3 calls: the questions show what is wrong."""
 
 import json
 import time
@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from tests.support.workload_account import ACCOUNT, Stage
 
-from affidavit.chaos.choices import Fault, NetworkMethod, RevokeTarget
+from affidavit.chaos.choices import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.experiments import inject, restore
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
-from affidavit.ports import SystemClock, Table
-from affidavit.sandbox.account import package
+from affidavit.ports.clock import SystemClock
+from affidavit.ports.table import Table
+from affidavit.sandbox.account.function_account import package
 from affidavit.workloads.records import TOOL_RESPONSE_SCHEMAS
 
 FUNCTION = "data-processor"
@@ -20,7 +21,7 @@ FUNCTION = "data-processor"
 class Broken:
     """A fault in force while entered."""
 
-    def __init__(self, here: Stage, table: Table, fault: Fault, changes: Any) -> None:
+    def __init__(self, here: Stage, table: Table, fault: InjectedFault, changes: Any) -> None:
         self._here, self._table, self._fault, self._changes = here, table, fault, changes
 
     def __enter__(self) -> None:
@@ -39,11 +40,11 @@ class Broken:
 
 
 def revoked(here: Stage, table: Table, what: RevokeTarget) -> Broken:
-    return Broken(here, table, Fault.IAM, plan_revoke(here.target(), FUNCTION, what))
+    return Broken(here, table, InjectedFault.IAM, plan_revoke(here.target(), FUNCTION, what))
 
 
 def throttled(here: Stage, table: Table, to: int) -> Broken:
-    return Broken(here, table, Fault.THROTTLE, plan_throttle(here.target(), FUNCTION, to))
+    return Broken(here, table, InjectedFault.THROTTLE, plan_throttle(here.target(), FUNCTION, to))
 
 
 def messages_since(here: Stage, moment: float) -> str:
@@ -124,7 +125,7 @@ def test_at_concurrency_1_the_configuration_says_1(here: Stage, table: Table) ->
 def test_a_blocked_network_times_out_in_the_log_and_shows_in_the_state(
     here: Stage, table: Table, method: NetworkMethod
 ) -> None:
-    with Broken(here, table, Fault.NETWORK, plan_network(here.target(), FUNCTION, method)):
+    with Broken(here, table, InjectedFault.NETWORK, plan_network(here.target(), FUNCTION, method)):
         here.wait_for_gate(shut=True)
         _, log = failing_run(here)
         state = here.ask("get_network_state")
@@ -179,3 +180,24 @@ def test_a_function_that_never_ran_has_no_log_group_and_that_is_an_error_not_sil
     )
     answer = here.unscoped().answer("get_recent_logs", {"lambda_name": "idle"})
     assert set(answer) == {"error", "hint"}
+
+
+def test_who_changed_the_role_and_the_concurrency_is_told_with_the_call(here: Stage, table: Table) -> None:
+    with revoked(here, table, RevokeTarget.S3):
+        told = here.ask("get_recent_changes")
+    gone = next(one for one in told["changes"] if one["event_name"] == "DeleteRolePolicy")
+    assert gone["resource"] == here.seeded.role and gone["request"]["PolicyName"] == "s3-read"
+    assert gone["principal"].startswith("arn:aws:iam::") and gone["read_only"] is False
+    with throttled(here, table, 0):
+        told = here.ask("get_recent_changes")
+    throttling = next(one for one in told["changes"] if one["event_name"] == "PutFunctionConcurrency")
+    assert throttling["resource"] == FUNCTION and throttling["request"]["ReservedConcurrentExecutions"] == 0
+    assert told["is_complete"] is True and not told["not_read"]
+
+
+def test_a_closed_security_group_is_told_with_the_group(here: Stage, table: Table) -> None:
+    plan = plan_network(here.target(), FUNCTION, NetworkMethod.EGRESS)
+    with Broken(here, table, InjectedFault.NETWORK, plan):
+        told = here.ask("get_recent_changes")
+    closing = next(one for one in told["changes"] if one["event_name"] == "RevokeSecurityGroupEgress")
+    assert closing["resource"] == here.seeded.network.group_id

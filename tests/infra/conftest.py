@@ -11,6 +11,7 @@ import pytest
 from tests.infra.templates import Template
 
 ROOT = Path(__file__).parents[2]
+SIGNING = "arn:aws:lambda:ca-central-1:123456789012:code-signing-config:csc-0123456789abcdefg"
 
 
 @pytest.fixture(scope="session")
@@ -20,8 +21,9 @@ def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def closed_assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With the indexer in a VPC, and with nodes that only a tag of their own marks."""
-    return _once(tmp_path_factory, "closed", "infra", "--vpc", "--node-tag", "kubernetes.io/cluster/prod")
+    """With all an operator may choose: a VPC, nodes marked by a tag, an HTTP API, locked objects, signed code."""
+    chosen = ("--vpc", "--node-tag", "kubernetes.io/cluster/prod", "--http-api", "--object-lock", "30")
+    return _once(tmp_path_factory, "closed", "infra", *chosen, "--code-signing", SIGNING)
 
 
 @pytest.fixture(scope="session")

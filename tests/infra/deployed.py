@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.deployment import ORDER, Deployment, Wanted
-from affidavit.adapters.aws.stacks import ChangeSet
-from affidavit.sandbox.account import EnforcingEmulator
-from affidavit.sandbox.gateway import Answer, Gateway, Request
-from affidavit.sandbox.resources import ACCESS_KEY, Account
+from affidavit.adapters.aws.deploy.deployment import ORDER, Deployment, Wanted
+from affidavit.adapters.aws.deploy.stacks import ChangeSet
+from affidavit.sandbox.aws.emulator import Emulator
+from affidavit.sandbox.aws.gateway import Gateway, GatewayAnswer, GatewayRequest
+from affidavit.sandbox.aws.resources import Account
 from tests.infra.templates import chosen
 
 REGION = "ca-central-1"
@@ -58,12 +58,10 @@ class Deployed:
         return "\n".join(event["message"] for event in events)
 
 
-def environment_of(url: str) -> dict[str, str]:
+def environment_of(account: Account) -> dict[str, str]:
     return {
-        "AWS_ENDPOINT_URL": url,
-        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
-        "AWS_SECRET_ACCESS_KEY": ACCESS_KEY,
-        "AWS_SESSION_TOKEN": "",
+        "AWS_ENDPOINT_URL": account.url,
+        **account.keys.environment,
         "AWS_CONFIG_FILE": "/dev/null",
         "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
         "AWS_EC2_METADATA_DISABLED": "true",
@@ -75,13 +73,13 @@ def environment_of(url: str) -> dict[str, str]:
 @contextmanager
 def deployed(folder: Path, templates: Path, packages: Path, *, only: Collection[str] = ()) -> Iterator[Deployed]:
     """Every stack, or `only` these. The environment names the emulator as long as it runs."""
-    emulator = EnforcingEmulator(folder / "emulator", region=REGION)
+    emulator = Emulator(folder / "emulator", region=REGION)
     emulator.start()
-    account = Account(url=emulator.url, region=REGION)
-    relay = Gateway(emulator.url, [_function_url(account)])
+    account = Account(url=emulator.url, region=REGION, keys=emulator.keys)
+    relay = Gateway(emulator.url, [_function_url(account)], keys=None)
     relay.start()
     try:
-        with _pointed(environment_of(emulator.url)):
+        with _pointed(environment_of(account)):
             said: list[str] = []
             wanted = Wanted(
                 templates=_over_http(templates, folder / "templates", only),
@@ -149,10 +147,10 @@ def _refuses_http(statement: dict[str, Any]) -> bool:
     return statement["Effect"] == "Deny" and ("aws:SecureTransport" in conditions or "s3:TlsVersion" in conditions)
 
 
-def _function_url(account: Account) -> Callable[[Request], Answer | None]:
+def _function_url(account: Account) -> Callable[[GatewayRequest], GatewayAnswer | None]:
     """What Lambda makes of a request to a function URL."""
 
-    def answer(request: Request) -> Answer | None:
+    def answer(request: GatewayRequest) -> GatewayAnswer | None:
         if not request.path.startswith(("/mcp", "/health")):
             return None
         event = {
@@ -170,8 +168,8 @@ def _function_url(account: Account) -> Callable[[Request], Answer | None]:
         answered = account.client("lambda").invoke(FunctionName="affidavit-mcp", Payload=json.dumps(event))
         body = json.loads(answered["Payload"].read())
         if "statusCode" not in body:
-            return Answer(status=502, body=json.dumps(body).encode())
-        return Answer(status=body["statusCode"], body=base64.b64decode(body["body"]), headers=body["headers"])
+            return GatewayAnswer(status=502, body=json.dumps(body).encode())
+        return GatewayAnswer(status=body["statusCode"], body=base64.b64decode(body["body"]), headers=body["headers"])
 
     return answer
 

@@ -14,14 +14,16 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from affidavit.adapters.aws.chaos import AwsFaultTarget
 from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.workload.fault_target import AwsFaultTarget
 from affidavit.chaos.choices import RevokeTarget
 from affidavit.chaos.plans import plan_revoke
-from affidavit.sandbox.archives import archive_of
-from affidavit.sandbox.fleet import FleetNode
+from affidavit.sandbox.account.node_archives import archive_of
+from affidavit.sandbox.account.nodes import FleetNode
 from tests.infra.conftest import ROOT
 from tests.infra.deployed import NODE_ROLE, REGION, Deployed, deployed, eventually
+
+pytestmark = pytest.mark.slow
 
 OOM = FleetNode(instance_id="i-0de0a0ed000000a1", faults=("oom",))
 

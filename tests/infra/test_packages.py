@@ -22,8 +22,9 @@ BY_NAME = {package.name: package for package in PACKAGES}
 LATER = {
     "ingest": """
 import affidavit.entrypoints.lambdas.on_bundle_uploaded
-import affidavit.fleet.publish, affidavit.investigation, affidavit.nodes.ingest, affidavit.nodes.library
-import affidavit.adapters.aws.dead_letters, affidavit.adapters.aws.objects, affidavit.adapters.aws.fleet
+import affidavit.fleet.publish, affidavit.investigation, affidavit.nodes.ingest.ingest, affidavit.nodes.library.library
+import affidavit.adapters.aws.dead_letters
+import affidavit.adapters.aws.storage.objects, affidavit.adapters.aws.node_directory
 from affidavit.fleet.parquet import parquet_of
 from affidavit.fleet.schema import NODES
 from affidavit.knowledge import load_knowledge
@@ -38,12 +39,13 @@ context = {'domainName': 'x.on.aws', 'http': http}
 event = {'rawPath': '/health', 'headers': {'host': 'x.on.aws'}, 'requestContext': context}
 answer = handler(event, None)
 assert answer['statusCode'] == 200, answer
-from affidavit.entrypoints.mcp.catalog import NODES, LAMBDA
+from affidavit.entrypoints.mcp.tools.catalog import NODES, LAMBDA
 [tool.function() for tool in (*NODES, *LAMBDA)]
 """,
     "supervisor": """
 import affidavit.entrypoints.lambdas.on_incident, affidavit.entrypoints.lambdas.on_watchdog_tick
-import affidavit.agent.run, affidavit.agent.mcp_tools, affidavit.agent.rules, affidavit.nodes.stored_lines
+import affidavit.agent.run, affidavit.agent.toolbox.mcp_tools, affidavit.agent.rules
+import affidavit.nodes.library.stored_lines
 from affidavit.adapters.aws.chat import bedrock_chat
 bedrock_chat('some.model-v1:0', region='ca-central-1')
 """,
@@ -79,8 +81,15 @@ def test_a_package_knows_the_services_that_its_functions_call(name: str, unpacke
     assert run_alone(unpacked[name], made).returncode == 0
 
 
+@pytest.mark.parametrize("name", [package.name for package in PACKAGES if package.name != "demo"])
+def test_a_package_carries_our_licence_and_that_of_the_engine_it_links(name: str, unpacked: dict[str, Path]) -> None:
+    ours = unpacked[name] / "affidavit"
+    assert "Apache License" in (ours / "LICENSE").read_text()
+    assert "Vectorscan" in (ours / "NOTICE").read_text()
+
+
 def test_no_service_is_called_that_the_packages_do_not_know() -> None:
-    adapters = (ROOT / "src/affidavit/adapters/aws").glob("*.py")
+    adapters = (ROOT / "src/affidavit/adapters/aws").rglob("*.py")
     # These are asked from a laptop only.
     laptop = {"stacks.py", "artifacts.py", "doctor.py", "deployment.py", "athena.py"}
     called = {

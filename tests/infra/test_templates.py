@@ -12,10 +12,10 @@ import pytest
 from infra.options import TOOLS
 from infra.wildcards import REASONS
 
-from affidavit.entrypoints.mcp.catalog import NODES
-from affidavit.entrypoints.mcp.gateway_schemas import gateway_tools
+from affidavit.entrypoints.mcp.tools.catalog import NODES
+from affidavit.entrypoints.mcp.tools.gateway_schemas import gateway_tools
 from affidavit.settings import Settings
-from tests.infra.conftest import ROOT, read_templates
+from tests.infra.conftest import ROOT, SIGNING, read_templates
 from tests.infra.templates import Statement, Template, flat
 
 # Statements that name no single thing, and why none can be named. Everything else names one.
@@ -24,13 +24,14 @@ UNNAMED = {
     "ReadNetworks": "describe",
     "LookAround": "describe",
     "ReadLimitsAndMetrics": "account",
+    "ReadChanges": "account",
     "SeeManagedNodes": "account",
     "FollowCommands": "execution",
     "WriteMetrics": "metric",
     "UseNetworkInterfaces": "interfaces",
     "FindPersonalData": "text",
 }
-READING = re.compile(r"(Get|Detect|List|Describe|Filter|Simulate|Query|Head|ConditionCheck)")
+READING = re.compile(r"(Get|Detect|List|Lookup|Describe|Filter|Simulate|Query|Head|ConditionCheck)")
 OUR_OWN = re.compile(
     r"table/(affidavit-state|incident-state|incident-context)|affidavit-logs-|log-group:/aws/lambda/affidavit-|:affidavit-"
 )
@@ -71,14 +72,88 @@ def test_a_role_that_diagnoses_writes_only_what_is_ours(role: str, statements: l
             assert all("Dead" in resource for resource in elsewhere), f"{role} may {action} on {elsewhere}"
 
 
-def test_only_the_collecting_server_can_act_on_a_node(statements: list[Statement]) -> None:
-    acting = {
-        each.owner
+def test_only_the_runbooks_role_sends_commands_and_only_the_collecting_server_starts_the_runbook(
+    statements: list[Statement],
+) -> None:
+    def owners(action: str) -> set[str]:
+        return {each.owner for each in statements if action in each.actions}
+
+    assert owners("ssm:SendCommand") == {"affidavit-collection"}
+    assert owners("ssm:StartAutomationExecution") == {"affidavit-mcp-collect"}
+    (passing,) = [each for each in statements if "iam:PassRole" in each.actions]
+    assert passing.owner == "affidavit-mcp-collect"
+    assert [resource.rpartition(":")[2] for resource in passing.resources] == ["role/affidavit-collection"]
+    assert passing.content["Condition"] == {"StringEquals": {"iam:PassedToService": "ssm.amazonaws.com"}}
+
+
+def test_only_ssm_of_this_account_can_take_the_runbooks_role(templates: dict[str, Template]) -> None:
+    roles = templates["AffidavitNodeLogs"].of_type("AWS::IAM::Role").values()
+    (role,) = [each for each in roles if each["Properties"]["RoleName"] == "affidavit-collection"]
+    (trust,) = role["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+    assert trust["Principal"] == {"Service": "ssm.amazonaws.com"}
+    assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+    assert role["Condition"] == "Collects"
+    told = function_named("affidavit-mcp-collect", templates)["Environment"]["Variables"]["COLLECTION_ROLE_ARN"]
+    assert flat(told).endswith(":role/affidavit-collection")
+
+
+def test_servers_open_to_the_internet_have_a_limit_of_their_own(templates: dict[str, Template]) -> None:
+    limit = {"Fn::If": ["LimitsServers", {"Ref": "ServerConcurrency"}, {"Ref": "AWS::NoValue"}]}
+    for name in ("affidavit-mcp", "affidavit-mcp-collect"):
+        assert function_named(name, templates)["ReservedConcurrentExecutions"] == limit
+    assert templates["AffidavitNodeLogs"].content["Parameters"]["ServerConcurrency"]["Default"] == 20
+
+
+def test_logs_are_read_only_from_groups_that_the_operator_may_narrow(
+    statements: list[Statement], templates: dict[str, Template]
+) -> None:
+    (reading,) = [each for each in statements if "logs:FilterLogEvents" in each.actions]
+    assert [resource.rpartition(":")[2] for resource in reading.resources] == ["<WorkloadLogGroups>"]
+    (functions,) = [
+        each
         for each in statements
-        for action in each.actions
-        if action in ("ssm:SendCommand", "ssm:StartAutomationExecution")
-    }
-    assert acting == {"affidavit-mcp-collect"}
+        if "lambda:GetFunctionConfiguration" in each.actions and each.owner == "affidavit-mcp"
+    ]
+    assert [resource.rpartition(":")[2] for resource in functions.resources] == ["<WorkloadFunctions>"]
+    assert templates["AffidavitNodeLogs"].content["Parameters"]["WorkloadLogGroups"]["Default"] == "/aws/lambda/*"
+
+
+def test_chaos_stays_inside_its_boundary_and_its_own_rows(
+    templates: dict[str, Template], statements: list[Statement]
+) -> None:
+    demo = templates["AffidavitDemo"]
+    (boundary,) = demo.of_type("AWS::IAM::ManagedPolicy")
+    roles = [each["Properties"] for each in demo.of_type("AWS::IAM::Role").values()]
+    assert [each["PermissionsBoundary"] for each in roles if each["RoleName"] == "affidavit-chaos"] == [
+        {"Ref": boundary}
+    ]
+    own = [each.content for each in statements if each.owner == "affidavit-chaos"]
+    bounded = demo.content["Resources"][boundary]["Properties"]["PolicyDocument"]["Statement"]
+    assert {each["Sid"] for each in own} == {each["Sid"] for each in bounded}
+    (rows,) = [each for each in own if "dynamodb:PutItem" in each["Action"]]
+    assert rows["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["CHAOS#*"]}}
+
+
+def test_an_operator_may_choose_a_throttle_locked_evidence_and_signed_code(closed_assembly: Path) -> None:
+    chosen = read_templates(closed_assembly)
+    node_logs = chosen["AffidavitNodeLogs"]
+    assert node_logs.of_type("AWS::Lambda::Url") == {}
+    stages = [each["Properties"] for each in node_logs.of_type("AWS::ApiGatewayV2::Stage").values()]
+    assert [each["DefaultRouteSettings"]["ThrottlingRateLimit"] for each in stages] == [20, 20]
+    assert all(each["AccessLogSettings"]["DestinationArn"] for each in stages)
+    buckets = [each["Properties"] for each in chosen["AffidavitStorage"].of_type("AWS::S3::Bucket").values()]
+    locks = [each["ObjectLockConfiguration"]["Rule"] for each in buckets if each.get("ObjectLockEnabled")]
+    assert locks == [{"DefaultRetention": {"Days": 30, "Mode": "GOVERNANCE"}}]
+    functions = [each for one in chosen.values() for each in one.of_type("AWS::Lambda::Function").values()]
+    assert {each["Properties"]["CodeSigningConfigArn"] for each in functions} == {SIGNING}
+
+
+def test_the_indexer_is_told_how_large_an_upload_may_be(templates: dict[str, Template]) -> None:
+    node_logs = templates["AffidavitNodeLogs"]
+    functions = [each["Properties"] for each in node_logs.of_type("AWS::Lambda::Function").values()]
+    told = {each["FunctionName"]: each["Environment"]["Variables"].get("MAX_UPLOAD_MIB") for each in functions}
+    assert told["affidavit-indexer"] == {"Ref": "MaxUploadMiB"}
+    assert node_logs.content["Parameters"]["MaxUploadMiB"]["Default"] == 2048
 
 
 def test_commands_reach_only_nodes_whose_tags_name_an_allowed_cluster(
@@ -248,7 +323,7 @@ def test_whatever_fails_has_a_place_to_be_kept(templates: dict[str, Template]) -
     subscriptions = supervisor.of_type("AWS::SNS::Subscription").values()
     assert [bool(each["Properties"]["RedrivePolicy"]) for each in subscriptions] == [True]
     rules = supervisor.of_type("AWS::Events::Rule").values()
-    assert [bool(each["Properties"]["Targets"][0]["DeadLetterConfig"]) for each in rules] == [True]
+    assert [bool(each["Properties"]["Targets"][0]["DeadLetterConfig"]) for each in rules] == [True] * 4
     invoked = supervisor.of_type("AWS::Lambda::EventInvokeConfig").values()
     assert [bool(each["Properties"]["DestinationConfig"]["OnFailure"]) for each in invoked] == [True]
     queues = templates["AffidavitStorage"].of_type("AWS::SQS::Queue").values()
@@ -301,7 +376,7 @@ def test_alarms_watch_metrics_that_the_code_really_writes(templates: dict[str, T
     named = {
         each["Properties"]["MetricName"] for each in alarms if each["Properties"]["Namespace"] == "Affidavit/Incidents"
     }
-    source = "\n".join(path.read_text() for path in (ROOT / "src/affidavit/incidents").glob("*.py"))
+    source = "\n".join(path.read_text() for path in (ROOT / "src/affidavit/incidents").rglob("*.py"))
     assert {"CircuitBreakerDeferred", "WatchdogClosed", "NoticesLost"} <= named
     assert all(re.search(rf"\b{name}=", source) for name in named)
 
@@ -318,16 +393,20 @@ def test_in_a_vpc_the_indexer_reaches_the_logs_bucket_and_no_other(closed_assemb
     assert inside == {"affidavit-indexer"}
 
 
-def test_the_gateway_offers_exactly_the_questions_about_nodes_of_the_catalog(templates: dict[str, Template]) -> None:
+def test_the_gateway_offers_every_question_about_nodes_but_the_one_for_whole_files(
+    templates: dict[str, Template],
+) -> None:
     """The emulator does not know the type, so nothing but this holds the gateway's tools and ours together."""
     (target,) = templates["AffidavitAgentCore"].of_type("AWS::BedrockAgentCore::GatewayTarget").values()
     offered = target["Properties"]["TargetConfiguration"]["Mcp"]["Lambda"]["ToolSchema"]["InlinePayload"]
-    assert [tool["Name"] for tool in offered] == [tool.name for tool in NODES]
+    # Its callers may read answers, which are redacted, and no whole file, which is not.
+    questions = [tool for tool in NODES if tool.name != "artifact"]
+    assert [tool["Name"] for tool in offered] == [tool.name for tool in questions]
     for tool, ours in zip(offered, gateway_tools(NODES), strict=True):
         assert set(tool) == {"Name", "Description", "InputSchema"}
         assert tool["Description"] == ours["description"]
         assert _spelled_as_json_schema(tool["InputSchema"]) == ours["inputSchema"]
-    for tool, ours in zip(offered, NODES, strict=True):
+    for tool, ours in zip(offered, questions, strict=True):
         asked = ours.request.model_json_schema(by_alias=True)
         assert set(tool["InputSchema"]["Properties"]) == set(asked["properties"])
         assert set(tool["InputSchema"].get("Required", ())) == set(asked.get("required", ()))

@@ -11,6 +11,8 @@ import pytest
 
 from tests.infra.deployed import Deployed, deployed, eventually
 
+pytestmark = pytest.mark.slow
+
 BUNDLES = 200
 ANNOUNCED_TWICE = 40
 CLUSTER = "storm"
@@ -53,7 +55,6 @@ def archive(node: str) -> bytes:
     return buffer.getvalue()
 
 
-@pytest.mark.long
 def test_every_bundle_of_a_storm_is_indexed_once_and_the_poison_is_kept_aside(aws: Deployed) -> None:
     s3, sqs = aws.client("s3"), aws.client("sqs")
     *nodes, poisoned = nodes_of(aws)

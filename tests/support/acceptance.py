@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,20 +13,20 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from affidavit.adapters.aws.chaos import AwsFaultTarget
 from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.workload.fault_target import AwsFaultTarget
 from affidavit.bootstrap import App, build_app
-from affidavit.chaos.choices import Fault, NetworkMethod, RevokeTarget
+from affidavit.chaos.choices import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.experiments import inject, restore
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.entrypoints.supervision import build_supervisor
-from affidavit.incidents.context import Context
-from affidavit.incidents.state import State
+from affidavit.incidents.store.context import IncidentContext
+from affidavit.incidents.store.state import IncidentState
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_nowhere
-from affidavit.sandbox.account import FUNCTION
-from affidavit.sandbox.bedrock import BedrockSimulator
-from affidavit.sandbox.chat_scripts import FAILING
+from affidavit.sandbox.account.function_account import FUNCTION
+from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
+from affidavit.sandbox.chat_models.scripts import FAILING
 from affidavit.sandbox.incident_path import ACCOUNT_ID, IncidentPath
 from affidavit.sandbox.laptop import Sandbox
 from affidavit.settings import Settings
@@ -43,7 +43,7 @@ class Scene:
     target: AwsFaultTarget
     supervisor: Supervisor
     """Reads the stores; the one that investigates is another process."""
-    open_faults: list[Fault] = field(default_factory=list[Fault])
+    open_faults: list[InjectedFault] = field(default_factory=list[InjectedFault])
 
     def client(self, service: str) -> Any:
         return self.path.sandbox.client(service)
@@ -61,7 +61,7 @@ class Scene:
             accounts=accounts,
         )
         self.open_faults.append(kind)
-        if kind is Fault.NETWORK:
+        if kind is InjectedFault.NETWORK:
             self._wait_for_gate(shut=True)
 
     def heal(self) -> None:
@@ -110,11 +110,11 @@ class Scene:
     def seen(self) -> set[str]:
         return {state.incident.incident_id for state in self._listed()}
 
-    def ended(self, *, named: str = "", after: set[str] | None = None) -> tuple[State, Context]:
+    def ended(self, *, named: str = "", after: set[str] | None = None) -> tuple[IncidentState, IncidentContext]:
         """The incident of this name or alarm, or the newest report that was not there before; waits for its end."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
-            found = [state for state in self._listed() if _is_meant(state, named, after)]
+            found = [state for state in self._listed() if self._is_meant(state, named, after)]
             if found and not found[0].status.is_open:
                 context = self.supervisor.contexts.get_context(found[0].incident.incident_id)
                 assert context is not None
@@ -122,24 +122,34 @@ class Scene:
             time.sleep(0.2)
         raise AssertionError(f"no incident ended; {self.log()}")
 
+    def _is_meant(self, state: IncidentState, named: str, after: set[str] | None) -> bool:
+        if not named:
+            return state.incident_id.startswith(f"{FUNCTION}-") and state.incident_id not in (after or ())
+        if named in (state.incident_id, state.incident.signal_name):
+            return True
+        # It may have joined the incident that another alert of the same failure opened.
+        episode = self.supervisor.states.episodes.current(state.incident)
+        has_joined = episode is not None and episode.has_fired(replace(state.incident, signal_name=named))
+        return has_joined and episode is not None and episode.incident_id == state.incident_id
+
     def log(self) -> str:
         return (self.path.folder / "supervisor.log").read_text()[-3000:]
 
-    def _listed(self) -> list[State]:
+    def _listed(self) -> list[IncidentState]:
         """Newest first. Yesterday's, too: it may have been received before midnight."""
         now = self.app.clock.now()
         days = (now, now - timedelta(days=1))
         return [state for day in days for state in self.supervisor.states.listed(day, limit=100)]
 
-    def _planned(self, fault: str) -> tuple[Fault, Any]:
+    def _planned(self, fault: str) -> tuple[InjectedFault, Any]:
         kind, _, detail = fault.partition(" ")
         match kind:
             case "revoke":
-                return Fault.IAM, plan_revoke(self.target, FUNCTION, RevokeTarget(detail))
+                return InjectedFault.IAM, plan_revoke(self.target, FUNCTION, RevokeTarget(detail))
             case "throttle":
-                return Fault.THROTTLE, plan_throttle(self.target, FUNCTION, int(detail))
+                return InjectedFault.THROTTLE, plan_throttle(self.target, FUNCTION, int(detail))
             case _:
-                return Fault.NETWORK, plan_network(self.target, FUNCTION, NetworkMethod(detail))
+                return InjectedFault.NETWORK, plan_network(self.target, FUNCTION, NetworkMethod(detail))
 
     def _wait_for_gate(self, *, shut: bool) -> None:
         deadline = time.monotonic() + 30
@@ -171,9 +181,3 @@ def _run(client: Any) -> str:
     except ClientError:
         return "throttled"
     return "failed" if "FunctionError" in answer else "ok"
-
-
-def _is_meant(state: State, named: str, after: set[str] | None) -> bool:
-    if named:
-        return named in (state.incident.incident_id, state.incident.signal_name)
-    return state.incident.incident_id.startswith(f"{FUNCTION}-") and state.incident.incident_id not in (after or ())

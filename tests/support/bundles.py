@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from affidavit.bundle.limits import Limits
+from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.investigation import Analysis, analyze
 from affidavit.knowledge import Knowledge
 from affidavit.rules.pack import RulePack
@@ -48,7 +48,7 @@ def write_form(files: Mapping[str, bytes], into: Path, form: str, *, name: str =
 
 
 def analyze_at(
-    path: Path, pack: RulePack | Knowledge, workspace: Path, *, workers: int = 2, limits: Limits | None = None
+    path: Path, pack: RulePack | Knowledge, workspace: Path, *, workers: int = 2, limits: UnpackLimits | None = None
 ) -> Analysis:
     workspace.mkdir(parents=True, exist_ok=True)
     knowledge = pack if isinstance(pack, Knowledge) else Knowledge(pack=pack, checks=())

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from affidavit.adapters.aws.chaos import AwsFaultTarget
 from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.workload.fault_target import AwsFaultTarget
 from affidavit.adapters.local.table import SqliteTable
-from affidavit.chaos.choices import Fault, NetworkMethod, RevokeTarget
+from affidavit.chaos.choices import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.experiments import inject, restore
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
-from affidavit.ports import SystemClock
+from affidavit.ports.clock import SystemClock
 from tests.support.workload_account import ACCOUNT, REGION
 
 WRITES = {
@@ -60,16 +60,16 @@ class Watched:
         return self._writes.around(found) if name in WRITES else found
 
 
-def planned(target: Any, fault: str) -> tuple[Fault, list[Any]]:
+def planned(target: Any, fault: str) -> tuple[InjectedFault, list[Any]]:
     match fault:
         case "iam":
-            return Fault.IAM, plan_revoke(target, FUNCTION, RevokeTarget.BOTH)
+            return InjectedFault.IAM, plan_revoke(target, FUNCTION, RevokeTarget.BOTH)
         case "throttle":
-            return Fault.THROTTLE, plan_throttle(target, FUNCTION, 0)
+            return InjectedFault.THROTTLE, plan_throttle(target, FUNCTION, 0)
         case "egress":
-            return Fault.NETWORK, plan_network(target, FUNCTION, NetworkMethod.EGRESS)
+            return InjectedFault.NETWORK, plan_network(target, FUNCTION, NetworkMethod.EGRESS)
         case _:
-            return Fault.NETWORK, plan_network(target, FUNCTION, NetworkMethod.NACL)
+            return InjectedFault.NETWORK, plan_network(target, FUNCTION, NetworkMethod.NACL)
 
 
 def act(file: Path, action: str, fault: str, fatal: int, moment: str) -> int:
@@ -82,6 +82,6 @@ def act(file: Path, action: str, fault: str, fatal: int, moment: str) -> int:
         accounts = frozenset({ACCOUNT})
         inject(target, table, SystemClock(), function=FUNCTION, fault=kind, changes=changes, accounts=accounts)
     else:
-        kind = Fault.NETWORK if fault in ("egress", "nacl") else Fault(fault)
+        kind = InjectedFault.NETWORK if fault in ("egress", "nacl") else InjectedFault(fault)
         restore(target, table, function=FUNCTION, fault=kind)
     return writes.made

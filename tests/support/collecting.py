@@ -14,10 +14,10 @@ from datetime import timedelta
 from affidavit.bootstrap import build_app
 from affidavit.collection.batch import batch_collect
 from affidavit.collection.collect import collect
-from affidavit.collection.desk import Desk
 from affidavit.collection.requests import BatchCollectRequest, CollectRequest, Strategy
-from affidavit.nodes.awaited import AwaitedBundles
-from affidavit.ports import Execution, NodeCollector
+from affidavit.collection.service import Desk
+from affidavit.nodes.ingest.ingest_status import AwaitedBundles
+from affidavit.ports.node_collector import Execution, NodeCollector
 from affidavit.settings import Settings
 
 TOKEN = "same"

@@ -18,11 +18,11 @@ ENGINES = (
     "numpy",
     f"{CLI}.main",
     f"{CLI}.analyze",
-    f"{CLI}.eval",
+    f"{CLI}.eval.command",
     f"{CLI}.sample",
     f"{CLI}.verify",
 )
-AGENT = ("boto3", "langchain_aws", "affidavit.agent.run", f"{CLI}.eval_incidents", f"{CLI}.incident_export")
+AGENT = ("boto3", "langchain_aws", "affidavit.agent.run", f"{CLI}.eval.incidents", f"{CLI}.incident.export")
 _NODES = Nursery(*ENGINES)
 _INCIDENTS = Nursery(*ENGINES, *AGENT)
 

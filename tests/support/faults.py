@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from affidavit.errors import UpstreamFailed
-from affidavit.ports import Execution, Item, Key, NodeCollector, ObjectStore, StoredObject, Table, Write
+from affidavit.ports.json import Item
+from affidavit.ports.node_collector import Execution, NodeCollector
+from affidavit.ports.objects import ObjectStore, StoredObject
+from affidavit.ports.table import Key, Table, Write
 
 
 def outage(boundary: str) -> None:

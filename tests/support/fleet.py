@@ -3,31 +3,22 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
 from affidavit.adapters.local.table import SqliteTable
-from affidavit.collection.desk import Desk
+from affidavit.collection.service import Desk
 from affidavit.errors import AffidavitError, InputRefused
-from affidavit.ports import Execution, Node, Step
+from affidavit.ports.node_collector import Execution, Step
+from affidavit.ports.node_directory import Node
+from tests.support.clock import FakeClock
 
 NODE = "i-0123456789abcdef0"
 OTHER_NODE = "i-0fedcba9876543210"
 STRANGER = "i-0aaaaaaaaaaaaaaaa"
 REGION = "ca-central-1"
 CLUSTER = "prod"
-
-
-class SetClock:
-    def __init__(self) -> None:
-        self.time = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-
-    def now(self) -> datetime:
-        return self.time
-
-    def advance(self, **parts: float) -> None:
-        self.time += timedelta(**parts)
 
 
 class ScriptedCollector:
@@ -115,9 +106,16 @@ class ListedNodes:
 class SetIndex:
     indexed: set[str] = field(default_factory=set)
     failures: dict[str, str] = field(default_factory=dict)
+    doubts: dict[str, str] = field(default_factory=dict)
+
+    def doubt(self, instance_id: str, execution: Execution) -> str:
+        return self.doubts.get(execution.execution_id, "")
 
     def is_indexed(self, instance_id: str, execution: Execution) -> bool:
         return execution.execution_id in self.indexed
+
+    def index_of(self, instance_id: str, execution: Execution) -> str | None:
+        return f"ix-{execution.execution_id}" if self.is_indexed(instance_id, execution) else None
 
     def failure(self, instance_id: str, execution: Execution) -> str | None:
         return self.failures.get(execution.execution_id)
@@ -148,7 +146,7 @@ class Fleet:
     """The desk and everything behind it, within a test's reach."""
 
     def __init__(self, folder: Path, nodes: Sequence[Node] = ()) -> None:
-        self.clock = SetClock()
+        self.clock = FakeClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
         self.table = SqliteTable(folder / "state.db", "state", self.clock)
         self.collector = ScriptedCollector()
         self.directory = ListedNodes(nodes)

@@ -10,18 +10,23 @@ from typing import Any
 
 from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable
+from affidavit.agent.subjects.function import FUNCTION
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy, TokenUsage
-from affidavit.incidents.breaker import Breaker
-from affidavit.incidents.context import IncidentContexts
-from affidavit.incidents.degraded import Degraded
-from affidavit.incidents.diagnostician import AgentError, AgentResult, Checkpoint, Limits, Outcome
+from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.incidents.attempt.breaker import Breaker
+from affidavit.incidents.attempt.diagnostician import AgentError, AgentResult, Checkpoint, Limits, RunOutcome
+from affidavit.incidents.attempt.ledger import Entry, Ledger
+from affidavit.incidents.attempt.without_chat_model import Conclude, Degraded, DiagnosticTools, PartQuestion
 from affidavit.incidents.incident import Incident, IncidentId, Signal
-from affidavit.incidents.ledger import Entry, Ledger
-from affidavit.incidents.records import Records
-from affidavit.incidents.states import IncidentStates
+from affidavit.incidents.store.blobs import Records
+from affidavit.incidents.store.context import IncidentContexts
+from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import Telemetry
-from affidavit.ports import JsonValue, ObjectStore, Table
+from affidavit.ports.json import JsonValue
+from affidavit.ports.objects import ObjectStore
+from affidavit.ports.table import Table
+from tests.support.clock import FakeClock
 from tests.support.diagnoses import a_diagnosis, a_pointer
 
 MAX_TOKENS = 100_000
@@ -38,19 +43,6 @@ def memory_folder() -> Generator[Path]:
     """In memory where there is such a place: tests of many runs otherwise wait for a disk most of their time."""
     with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
         yield Path(folder)
-
-
-class HandClock:
-    """Stands still until it is moved."""
-
-    def __init__(self, at: datetime = datetime(2026, 1, 15, 10, 0, 30, tzinfo=UTC)) -> None:
-        self.at = at
-
-    def now(self) -> datetime:
-        return self.at
-
-    def pass_by(self, time: timedelta) -> None:
-        self.at += time
 
 
 class Killed(BaseException):
@@ -111,9 +103,10 @@ class Scripted:
     runs: list[IncidentId] = field(default_factory=list)
     chat_calls: list[IncidentId] = field(default_factory=list)
     error: AgentError | None = None
-    outcome: Outcome = Outcome.DIAGNOSED
+    outcome: RunOutcome = RunOutcome.DIAGNOSED
     diagnosis: Diagnosis | None = None
     chain_filler: str = ""
+    refusals: tuple[str, ...] = ()
     before_end: Callable[[], None] = lambda: None
 
     def investigate(
@@ -129,7 +122,7 @@ class Scripted:
         if state["step"] < 2:
             for tool, answer in (("get_recent_logs", LOGS), ("get_iam_state", IAM)):
                 self.boundary.around(f"tool.{tool}", lambda: None)
-                ledger.record(tool, {"lambda_name": incident.function}, answer)
+                ledger.record(tool, {"lambda_name": incident.subject.id}, answer)
             chain += [self._result("a"), self._result("b")]
             checkpoint.save({"step": 2, "chain": chain}, usage)
         if state["step"] < 3:
@@ -150,9 +143,9 @@ class Scripted:
         return {"role": "tool", "tool_call_id": call, "content": self.chain_filler}
 
     def _result_of(self, chain: list[Any], usage: TokenUsage) -> AgentResult:
-        is_diagnosed = self.error is None and self.outcome is Outcome.DIAGNOSED
+        is_diagnosed = self.error is None and self.outcome is RunOutcome.DIAGNOSED
         return AgentResult(
-            outcome=Outcome.ERROR if self.error else self.outcome,
+            outcome=RunOutcome.ERROR if self.error else self.outcome,
             diagnosis=(self.diagnosis or true_diagnosis()) if is_diagnosed else None,
             error=self.error,
             token_usage=usage,
@@ -160,6 +153,7 @@ class Scripted:
             llm_calls=2,
             tools_called=("get_recent_logs", "get_iam_state"),
             steps=3,
+            refusals=self.refusals,
         )
 
 
@@ -175,8 +169,16 @@ def false_diagnosis() -> Diagnosis:
     return a_diagnosis(a_pointer("get_recent_logs", "/events/0/message", "AccessDenied: somebody else"))
 
 
-def by_rules(_incident: Incident, _entries: Sequence[Entry]) -> Diagnosis | None:
+def by_rules(_entries: Sequence[Entry]) -> Diagnosis | None:
     return true_diagnosis().model_copy(update={"produced_by": ProducedBy.RULES})
+
+
+def degraded(tools: DiagnosticTools, conclude: Conclude = by_rules, name: str = "data-processor") -> Degraded:
+    """Evidence about a function without a chat model, as the supervisor is given it."""
+    questions = {
+        part: PartQuestion(tool=tool, arguments=FUNCTION.arguments(tool, name)) for part, tool in FUNCTION.parts.items()
+    }
+    return Degraded(tools=tools, conclude=conclude, questions=questions, shrinks=FUNCTION.shrinks)
 
 
 def an_incident(name: str = "inc-1", **changes: Any) -> Incident:
@@ -185,6 +187,7 @@ def an_incident(name: str = "inc-1", **changes: Any) -> Incident:
         "delivery_id": "delivery-1",
         "account": "123456789012",
         "region": "ca-central-1",
+        "subject": Subject(kind=SubjectKind.FUNCTION, id="data-processor"),
         "resources": ("data-processor",),
         "signal": Signal.FAILURE_REPORT,
         "signal_name": "AccessDenied",
@@ -213,7 +216,7 @@ class Mailbox:
 class Bench:
     supervisor: Supervisor
     scripted: Scripted
-    clock: HandClock
+    clock: FakeClock
     lines: list[str]
     objects: ObjectStore
     tools: Tools
@@ -227,7 +230,7 @@ class Bench:
         return self.supervisor.contexts
 
 
-def local_tables(folder: Path, clock: HandClock) -> tuple[Table, Table]:
+def local_tables(folder: Path, clock: FakeClock) -> tuple[Table, Table]:
     file = folder / "state.sqlite"
     return SqliteTable(file, "incident-state", clock), SqliteTable(file, "incident-context", clock)
 
@@ -235,7 +238,7 @@ def local_tables(folder: Path, clock: HandClock) -> tuple[Table, Table]:
 def a_bench(
     folder: Path,
     *,
-    clock: HandClock | None = None,
+    clock: FakeClock | None = None,
     scripted: Scripted | None = None,
     boundary: Boundary | None = None,
     tables: tuple[Table, Table] | None = None,
@@ -243,7 +246,7 @@ def a_bench(
     has_tools: bool = False,
     mailbox: Mailbox | None = None,
 ) -> Bench:
-    clock = clock or HandClock()
+    clock = clock or FakeClock()
     state, context = tables or local_tables(folder, clock)
     objects: Any = DirectoryObjectStore(folder / "objects")
     if boundary is not None:
@@ -264,7 +267,7 @@ def a_bench(
         clock=clock,
         diagnostician=lambda: scripted,
         max_tokens=MAX_TOKENS,
-        degraded=(lambda _: Degraded(tools=tools, conclude=by_rules)) if has_tools else None,
+        degraded=(lambda _: degraded(tools)) if has_tools else None,
         notifier=mailbox,
     )
     return Bench(supervisor=supervisor, scripted=scripted, clock=clock, lines=lines, objects=objects, tools=tools)

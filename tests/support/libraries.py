@@ -1,7 +1,7 @@
 """A library in a folder, with bundles made by hand in it."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 
@@ -9,26 +9,17 @@ from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.investigation import analyze
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.filing import Ingested, Origin
-from affidavit.nodes.ingest import ingest
-from affidavit.nodes.library import Library
-from affidavit.ports import ObjectStore, Table
+from affidavit.nodes.ingest.ingest import ingest
+from affidavit.nodes.ingest.store_bundle import Ingested, Origin
+from affidavit.nodes.library.library import Library
+from affidavit.ports.objects import ObjectStore
+from affidavit.ports.table import Table
 from tests.support.bundles import write_form
+from tests.support.clock import FakeClock
 from tests.support.packs import a_pack, a_rule
 
 INSTANCE = "i-0123456789abcdef0"
 OTHER = "i-0fedcba9876543210"
-
-
-class SteppingClock:
-    """A second later each time it is asked."""
-
-    def __init__(self) -> None:
-        self.time = datetime(2026, 1, 15, 12, tzinfo=UTC)
-
-    def now(self) -> datetime:
-        self.time += timedelta(seconds=1)
-        return self.time
 
 
 @cache
@@ -44,7 +35,7 @@ def small_knowledge() -> Knowledge:
 def a_library(
     folder: Path, *, objects: ObjectStore | None = None, state: Table | None = None, knowledge: Knowledge | None = None
 ) -> Library:
-    clock = SteppingClock()
+    clock = FakeClock(step=timedelta(seconds=1))
     return Library(
         objects=objects or DirectoryObjectStore(folder / "objects"),
         state=state or SqliteTable(folder / "state.db", "state", clock),

@@ -1,5 +1,6 @@
 """The real MCP client against the real command, kept open for a whole test module."""
 
+import json
 import os
 import socket
 import subprocess
@@ -21,6 +22,9 @@ from affidavit.entrypoints.mcp.calls import Calls
 from affidavit.entrypoints.mcp.server import build_server
 
 KEY = "a-key-for-tests-0123456789"
+DEFAULT_BYTES = 24 << 10
+# One line of a file is never cut, however long it is.
+ONE_LINE = frozenset({"read"})
 ERROR = {"success", "statusCode", "error", "hint"}
 
 
@@ -39,6 +43,7 @@ class Talk:
         content = result.structured_content
         assert not result.is_error, (tool, arguments, content)
         self._validator(tool).validate(content)
+        assert len(result.content[0].text) <= arguments.get("max_bytes", DEFAULT_BYTES) or tool in ONE_LINE, tool
         assert content["success"] is True and isinstance(content["truncated"], bool), (tool, content.keys())
         assert content["truncated"] == ("truncation_info" in content), (tool, content["truncated"])
         return content
@@ -46,8 +51,9 @@ class Talk:
     def refused(self, tool: str, **arguments: object) -> dict[str, Any]:
         """The error, which has the shape of all errors."""
         result = self._call(tool, arguments)
-        content = result.structured_content
-        assert result.is_error, (tool, arguments, content)
+        assert result.is_error, (tool, arguments, result.structured_content)
+        assert result.structured_content is None, "clients hold it against the schema of answers, and lose the error"
+        content = json.loads(result.content[0].text)
         assert set(content) == ERROR and content["success"] is False, content
         assert content["error"] and content["hint"] and isinstance(content["statusCode"], int), content
         return content
@@ -57,6 +63,7 @@ class Talk:
         result = self._call(tool, arguments)
         content = result.structured_content
         if result.is_error:
+            content = json.loads(result.content[0].text)
             assert set(content) == ERROR and content["success"] is False, content
         else:
             self._validator(tool).validate(content)
@@ -90,7 +97,9 @@ def over_stdio(arguments: Sequence[str], environment: Mapping[str, str]) -> Iter
 def over_http(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[Talk]:
     port = _free_port()
     command = [sys.executable, "-m", "affidavit", "mcp", "--http", "--port", str(port), *arguments]
-    process = subprocess.Popen(command, env={**os.environ, **environment, "MCP_API_KEY": KEY})
+    # Tests ask faster than a client may.
+    settings = {"MCP_API_KEY": KEY, "MCP_REQUESTS_PER_MINUTE": "1000000"}
+    process = subprocess.Popen(command, env={**os.environ, **environment, **settings})
     url = f"http://127.0.0.1:{port}"
     try:
         _wait_for(url, process)

@@ -15,15 +15,15 @@ from starlette.applications import Starlette
 
 from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable
+from affidavit.entrypoints.mcp.bundles_folder import BundleFolder
 from affidavit.entrypoints.mcp.calls import Calls
-from affidavit.entrypoints.mcp.catalog import TOOLS
-from affidavit.entrypoints.mcp.folder import BundleFolder
 from affidavit.entrypoints.mcp.services import Services, Shelves
-from affidavit.entrypoints.mcp.task_protocol import EXTENSION
-from affidavit.entrypoints.mcp.tool import Tool
+from affidavit.entrypoints.mcp.tasks.protocol import EXTENSION
+from affidavit.entrypoints.mcp.tools.catalog import TOOLS
+from affidavit.entrypoints.mcp.tools.tool import Tool
 from affidavit.knowledge import load_knowledge
-from affidavit.nodes.library import Library
-from affidavit.ports import SystemClock
+from affidavit.nodes.library.library import Library
+from affidavit.ports.clock import SystemClock
 from affidavit.redaction.redact import Redactor
 from tests.support.fleet import Fleet
 
@@ -70,12 +70,12 @@ def calls_over(
 
 
 @contextmanager
-def serving(app: Starlette) -> Iterator[str]:
+def serving(app: Starlette, **config: Any) -> Iterator[str]:
     """The address of `app`, served by uvicorn in a thread."""
     # With its protocol named asyncio sends at once; else every answer waits 40 ms for an acknowledgement.
     listener = socket.socket(proto=socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", **config))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from affidavit.evaluation.generator import generate, write
-from affidavit.evaluation.scenario import Scenario, load_scenarios
+from affidavit.evaluation.nodes.scenario import Scenario, load_scenarios
 
 ONE_OF_EACH_LAYOUT = (
     "mixed-memory-network",  # al2

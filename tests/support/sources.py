@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from affidavit.bundle.limits import Limits
-from affidavit.bundle.source import Member, MemberDamaged, MemberKind, Source
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.sources.source import Member, MemberDamaged, MemberKind, Source
 from affidavit.bundle.unpack import Unpacked, UnpackedFile, unpack
 from tests.support.bundles import NoProgress
 
@@ -40,18 +40,18 @@ def _read(source: Source, member: Member, piece: int) -> Read:
 
 
 class Nobody:
-    def grown(self, path: str, location: Path, size: int) -> None:
+    def grown(self, path: str, location: Path, size: int, read_as: str) -> None:
         pass
 
-    def finished(self, path: str, location: Path, size: int) -> None:
+    def finished(self, path: str, location: Path, size: int, read_as: str) -> None:
         pass
 
 
-def unpack_into(folder: Path, source: Source, *, limits: Limits | None = None) -> Unpacked:
+def unpack_into(folder: Path, source: Source, *, limits: UnpackLimits | None = None) -> Unpacked:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         into = folder / "extracted"
-        return unpack(source, into=into, limits=limits or Limits(), watcher=Nobody(), progress=NoProgress())
+        return unpack(source, into=into, limits=limits or UnpackLimits(), watcher=Nobody(), progress=NoProgress())
     finally:
         source.close()
 

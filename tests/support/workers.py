@@ -58,6 +58,8 @@ def workers(environment: Mapping[str, str], log: Path) -> Iterator[Workers]:
 
 
 class _Context:
+    invoked_function_arn = ""
+
     def get_remaining_time_in_millis(self) -> int:
         return LIMIT_MILLISECONDS
 
@@ -75,7 +77,7 @@ def main() -> None:
 
 def _load() -> None:
     """Once, and not in every worker. None of it starts a thread or a connection."""
-    for name in ("adapters.aws.api_key", "adapters.aws.chat", "agent.mcp_tools", "agent.run"):
+    for name in ("adapters.aws.api_key", "adapters.aws.chat", "agent.toolbox.mcp_tools", "agent.run"):
         import_module(f"affidavit.{name}")
 
 

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from affidavit.adapters.aws.chaos import AwsFaultTarget
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.workloads import AwsWorkloadInspector
-from affidavit.ports import SystemClock
-from affidavit.sandbox.account import FUNCTION, EnforcingEmulator, SeededAccount, seed_account
-from affidavit.sandbox.clients import EmulatorClients
-from affidavit.sandbox.resources import ACCESS_KEY, Account
-from affidavit.sandbox.vpc_gate import VpcGate, function_may_leave
+from affidavit.adapters.aws.workload.fault_target import AwsFaultTarget
+from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
+from affidavit.ports.clock import SystemClock
+from affidavit.sandbox.account.function_account import FUNCTION, SeededAccount, seed_account
+from affidavit.sandbox.aws.clients import EmulatorClients
+from affidavit.sandbox.aws.emulator import Emulator
+from affidavit.sandbox.aws.resources import Account
+from affidavit.sandbox.aws.vpc_gate import VpcGate, function_may_leave
 from affidavit.workloads.questions import Workloads
 
 REGION = "ca-central-1"
@@ -63,27 +64,26 @@ class Stage:
 
 @contextmanager
 def stage(folder: Path) -> Iterator[Stage]:
-    emulator = EnforcingEmulator(folder, region=REGION)
+    emulator = Emulator(folder, region=REGION)
     emulator.start()
-    inspector = AwsWorkloadInspector(EmulatorClients(Account(url=emulator.url, region=REGION)))
+    account = Account(url=emulator.url, region=REGION, keys=emulator.keys)
+    inspector = AwsWorkloadInspector(EmulatorClients(account))
     where = urlsplit(emulator.url)
     try:
-        account = Account(url=emulator.url, region=REGION)
         with VpcGate(
             (str(where.hostname), int(where.port or 0)), lambda: function_may_leave(inspector, FUNCTION)
         ) as gate:
             seeded = seed_account(account, region=REGION, gate_url=gate.url)
-            yield Stage(account=account, seeded=seeded, environment=_environment(emulator.url), gate=gate)
+            yield Stage(account=account, seeded=seeded, environment=_environment(account), gate=gate)
     finally:
         emulator.stop()
 
 
-def _environment(url: str) -> dict[str, str]:
+def _environment(account: Account) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     return kept | {
-        "AWS_ENDPOINT_URL": url,
-        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
-        "AWS_SECRET_ACCESS_KEY": ACCESS_KEY,
+        "AWS_ENDPOINT_URL": account.url,
+        **account.keys.environment,
         "AWS_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
         "AWS_CONFIG_FILE": "/dev/null",

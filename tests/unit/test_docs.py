@@ -9,7 +9,9 @@ import pytest
 from tests.support.command import affidavit
 
 from affidavit.checks.run import load_checks
-from affidavit.entrypoints.cli.reference import commands, detector_rows, pages
+from affidavit.entrypoints.cli.reference.commands_page import commands
+from affidavit.entrypoints.cli.reference.detectors_page import detector_rows
+from affidavit.entrypoints.cli.reference.pages import pages
 from affidavit.rules.pack import load_pack
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +20,7 @@ REFERENCE = ROOT / "docs" / "reference"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WRITTEN_BY_HAND = [page for page in PAGES if REFERENCE not in page.parents]
 # Options of other programs that the pages speak of.
-FOREIGN_OPTIONS = {"--help", "--check"}
+FOREIGN_OPTIONS = {"--help", "--check", "--http-api", "--object-lock", "--code-signing"}
 FILE_ENDINGS = {"log", "txt", "yaml", "md", "json", "py", "service", "csv", "toml", "conf", "sh"}
 
 

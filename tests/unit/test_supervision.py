@@ -3,24 +3,25 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.support.clock import ClockAhead
 from tests.support.incidents import an_incident
 
-from affidavit.agent.toolbox import DirectToolProvider
+from affidavit.agent.toolbox.toolbox import DirectToolProvider
 from affidavit.bootstrap import build_app
 from affidavit.entrypoints.supervision import build_supervisor
-from affidavit.evaluation.workload_scenarios import SCENARIOS, load_workload_scenario
+from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, load_workload_scenario
 from affidavit.evidence.diagnosis import FaultType
-from affidavit.incidents.state import Status, state_key
-from affidavit.incidents.states import IncidentStates
+from affidavit.incidents.store.incident_leases import IncidentStates
+from affidavit.incidents.store.state import Status, state_key
 from affidavit.incidents.supervisor import Handled, Supervisor
 from affidavit.incidents.telemetry import to_nowhere
-from affidavit.ports import JsonValue
-from affidavit.sandbox.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Refuses, Reply
-from affidavit.sandbox.chat_scripts import good
+from affidavit.ports.json import JsonValue
+from affidavit.sandbox.chat_models.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Refuses, Reply
+from affidavit.sandbox.chat_models.scripts import good
 from affidavit.settings import Settings
 
 
@@ -43,7 +44,7 @@ def test_without_a_chat_model_that_can_be_made_the_incident_says_so_and_keeps_it
     tmp_path: Path, settings: dict[str, str], hint: str
 ) -> None:
     supervisor, incident = a_supervisor(tmp_path, **settings), an_incident()
-    assert supervisor.receive(incident, remaining=timedelta(minutes=5)) is Handled.RAN
+    assert supervisor.receive(incident, remaining=timedelta(minutes=5)).handled is Handled.RAN
     state = supervisor.states.get_state(incident.incident_id)
     context = supervisor.contexts.get_context(incident.incident_id)
     assert state is not None
@@ -51,7 +52,7 @@ def test_without_a_chat_model_that_can_be_made_the_incident_says_so_and_keeps_it
     assert (state.status, state.error_category) == (Status.ERROR, "bedrock_config")
     assert (state.attempts, state.next_attempt_at) == (1, None)
     assert hint in str(state.error_reason)
-    assert len(context.ledger) == 4
+    assert len(context.ledger) == 5
     assert context.best_so_far is not None
     assert context.best_so_far.fault_types == (FaultType.PERMISSION_LOSS,)
 
@@ -80,7 +81,7 @@ def test_tools_that_hang_without_a_chat_model_do_not_cost_the_time_to_store_what
     supervisor = build_supervisor(app, emit=to_nowhere, toolbox=lambda: lambda _: tools)
     supervisor.diagnostician()  # loads what only an attempt needs, before the time runs
     limit = app.clock.now() + timedelta(seconds=23)
-    assert supervisor.receive(an_incident(), remaining=timedelta(seconds=23)) is Handled.RAN
+    assert supervisor.receive(an_incident(), remaining=timedelta(seconds=23)).handled is Handled.RAN
     state = supervisor.states.get_state(an_incident().incident_id)
     context = supervisor.contexts.get_context(an_incident().incident_id)
     assert state is not None
@@ -109,7 +110,11 @@ def test_an_incident_that_is_driven_again_goes_on_where_it_was(tmp_path: Path, m
         assert failed is not None
         assert (failed.status, failed.error_category) == (Status.ERROR, "bedrock_transient")
         assert failed.next_attempt_at is not None
-        later = replace(supervisor, clock=LaterClock(), states=IncidentStates(supervisor.states.table, LaterClock()))
+        later = replace(
+            supervisor,
+            clock=ClockAhead(timedelta(minutes=5)),
+            states=IncidentStates(supervisor.states.table, ClockAhead(timedelta(minutes=5))),
+        )
         later.resume(incident.incident_id, remaining=timedelta(minutes=15))
     state = supervisor.states.get_state(incident.incident_id)
     context = supervisor.contexts.get_context(incident.incident_id)
@@ -120,13 +125,6 @@ def test_an_incident_that_is_driven_again_goes_on_where_it_was(tmp_path: Path, m
     assert [request.number for request in after] == [4, 5]
     assert len(after[0].messages) == len(third.messages) == len(second.messages) > len(first.messages)
     assert context.token_usage.total_tokens == 460 * 3
-
-
-class LaterClock:
-    """Past the pause before the next attempt."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + timedelta(minutes=5)
 
 
 @pytest.mark.parametrize("text", ["no json", "[]", '{"something": "else"}', '{"role_name": 3}', '{"Timeout": NaN}'])

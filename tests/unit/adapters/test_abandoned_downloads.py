@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from affidavit.adapters.aws.downloads import DownloadCache
+from affidavit.adapters.aws.storage.downloads import DownloadCache
 
 
 def fetch(content: bytes) -> Any:

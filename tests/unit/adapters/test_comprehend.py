@@ -15,7 +15,7 @@ from affidavit.adapters.aws.comprehend import MOST_BYTES, ComprehendDetector
 from affidavit.entrypoints.mcp.wiring import Wish, build_calls
 from affidavit.errors import Throttled, UpstreamFailed
 from affidavit.redaction.answer import WITHHELD, redact_answer
-from affidavit.redaction.inquiry import Inquiry
+from affidavit.redaction.inquiry import PersonalDataInquiry
 from affidavit.redaction.redact import Redactor
 from affidavit.settings import Settings
 
@@ -80,7 +80,7 @@ def comprehend(monkeypatch: pytest.MonkeyPatch) -> Iterator[Comprehend]:
 
 
 def a_redactor() -> Redactor:
-    return Redactor(hides_personal=True, inquiry=Inquiry(ComprehendDetector(AwsClients("ca-central-1"))))
+    return Redactor(hides_personal=True, inquiry=PersonalDataInquiry(ComprehendDetector(AwsClients("ca-central-1"))))
 
 
 def test_a_name_goes_and_a_date_stays(comprehend: Comprehend) -> None:

@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from affidavit.adapters.aws.clients import AwsClients, translate
-from affidavit.adapters.aws.fleet import Ec2NodeDirectory
+from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
 from affidavit.errors import Conflict
 
 NODE = "i-0123456789abcdef0"

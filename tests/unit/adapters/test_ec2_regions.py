@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.fleet import Ec2NodeDirectory
+from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
 from affidavit.errors import UpstreamFailed
 
 NODE, HOME = "i-0123456789abcdef0", "ca-central-1"

@@ -1,6 +1,7 @@
 """What only the local adapters do."""
 
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.errors import InputRefused, InvariantBroken, UpstreamFailed
-from affidavit.ports import Key, Put, SystemClock
+from affidavit.ports.clock import SystemClock
+from affidavit.ports.table import Key, Put
 
 
 def test_a_key_cannot_be_an_object_and_a_folder(tmp_path: Path) -> None:
@@ -112,3 +114,12 @@ def test_an_app_is_built_without_a_network_and_a_local_one_without_botocore(
     )
     assert built.stdout.strip() == expected
     assert list(tmp_path.iterdir()) == []
+
+
+def test_state_is_for_its_owner_alone_also_a_file_that_was_wider(tmp_path: Path) -> None:
+    wide = tmp_path / "state.sqlite"
+    wide.touch(mode=0o644)
+    for file in (wide, tmp_path / "new.sqlite"):
+        SqliteTable(file, "t", SystemClock()).write(Put(item={"pk": "a", "sk": "b"}))
+        written = [one for one in tmp_path.iterdir() if one.name.startswith(file.name)]
+        assert {stat.S_IMODE(one.stat().st_mode) for one in written} == {0o600}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.stacks import Stacks
+from affidavit.adapters.aws.deploy.stacks import Stacks
 from affidavit.errors import InputRefused, UpstreamFailed
 
 TEMPLATE = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": "one"}}}}

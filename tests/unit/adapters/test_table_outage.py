@@ -8,9 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.table import DynamoTable
+from affidavit.adapters.aws.storage.table import DynamoTable
 from affidavit.errors import Throttled, UpstreamFailed
-from affidavit.ports import Absent, Key, Put, SystemClock, Update
+from affidavit.ports.clock import SystemClock
+from affidavit.ports.table import Absent, Key, Put, Update
 
 THROTTLED = b'{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"m"}'
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from affidavit.adapters.aws.chat import BedrockChat, bedrock_chat
-from affidavit.sandbox.bedrock import PREFIX, BedrockSimulator, Script
+from affidavit.sandbox.chat_models.bedrock import PREFIX, BedrockSimulator, Script
 
 MakeChat = Callable[..., BedrockChat]
 

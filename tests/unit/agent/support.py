@@ -4,15 +4,16 @@ import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from affidavit.agent.patience import Patience
+from affidavit.agent.limits import Patience
 from affidavit.agent.run import ChatDiagnostician
-from affidavit.agent.toolbox import DirectToolProvider, Toolbox
-from affidavit.evaluation.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenario
-from affidavit.evidence.diagnosis import TokenUsage
-from affidavit.incidents.diagnostician import AgentResult, Limits
+from affidavit.agent.toolbox.toolbox import DirectToolProvider, Toolbox
+from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenario
+from affidavit.evidence.diagnosis import NO_TOKENS, TokenUsage
+from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.incidents.attempt.diagnostician import AgentResult, Limits
+from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.incidents.incident import Incident, IncidentId, Signal
-from affidavit.incidents.ledger import Ledger
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 
 # Without the pauses; everything else as it is.
 QUICK = Patience(backoff_base=0.01)
@@ -28,6 +29,7 @@ def incident(of: WorkloadScenario, message: str = "Errors is above its limit") -
         delivery_id="delivery-1",
         account="123456789012",
         region="ca-central-1",
+        subject=Subject(kind=SubjectKind.FUNCTION, id=of.function),
         resources=(of.function,),
         signal=Signal.ALARM,
         signal_name="data-processor-errors",
@@ -94,6 +96,6 @@ def investigate(
         incident(of, message),
         ledger=ledger if ledger is not None else Ledger(),
         limits=Limits(deadline=datetime.now(UTC) + timedelta(seconds=seconds), max_tokens=max_tokens),
-        spent=spent or TokenUsage(),
+        spent=spent or NO_TOKENS,
         checkpoint=checkpoint or Memory(),
     )

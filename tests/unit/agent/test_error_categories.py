@@ -7,10 +7,10 @@ import threading
 import httpx2
 import pytest
 
-from affidavit.agent.errors import classify_error
-from affidavit.agent.failures import ChatModelFailed, McpAuthFailed, McpConnectionFailed, McpInitError
-from affidavit.incidents.diagnostician import AgentError, ErrorCategory
-from affidavit.sandbox.bedrock import Answers, Hangs, Refuses, Resets, Says
+from affidavit.agent.error_categories import classify_error
+from affidavit.agent.errors import ChatModelFailed, McpAuthFailed, McpConnectionFailed, McpInitError
+from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
+from affidavit.sandbox.chat_models.bedrock import Hangs, Refuses, Resets, ScriptedAnswers, ScriptedText
 
 
 def failure_of(chat) -> BaseException:
@@ -97,12 +97,12 @@ def test_an_endpoint_that_speaks_no_tls_is_configuration(chat, aws_environment) 
 
 
 def test_an_answer_that_is_no_json_is_transient(serve, chat) -> None:
-    serve(lambda _: Answers(body=b"<html>Bad gateway</html>"))
+    serve(lambda _: ScriptedAnswers(body=b"<html>Bad gateway</html>"))
     assert classify_error(failure_of(chat())).category == ErrorCategory.BEDROCK_TRANSIENT
 
 
 def test_a_tool_call_that_is_no_object_is_an_unusable_reply(serve, chat) -> None:
-    serve(lambda _: Says(calls=[("get_recent_logs", "not an object")]))
+    serve(lambda _: ScriptedText(calls=[("get_recent_logs", "not an object")]))
     error = failure_of(chat())
     assert isinstance(error, ChatModelFailed)
     assert error.code == "UnusableReply"

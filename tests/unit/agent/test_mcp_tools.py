@@ -19,16 +19,24 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from affidavit.adapters.aws.api_key import SsmApiKey
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.agent.failures import McpAuthFailed, McpConnectionFailed, McpInitError
-from affidavit.agent.mcp_tools import McpToolProvider
-from affidavit.agent.offline import OfflineChat
-from affidavit.agent.patience import Patience
+from affidavit.agent.chat.offline import OfflineChat
+from affidavit.agent.errors import McpAuthFailed, McpConnectionFailed, McpInitError
+from affidavit.agent.limits import Patience
+from affidavit.agent.subjects.function import FUNCTION
+from affidavit.agent.toolbox.mcp_tools import ApiKey, McpToolProvider
 from affidavit.errors import AffidavitError, InputRefused, UpstreamFailed
-from affidavit.evaluation.workload_scenarios import WorkloadScenario
-from affidavit.incidents.diagnostician import ErrorCategory, Outcome
+from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario
+from affidavit.incidents.attempt.diagnostician import ErrorCategory, RunOutcome
+from affidavit.wire.budget import MOST_BYTES
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
 from .support import investigate, scenario
+
+NOWHERE = "http://127.0.0.1:9/mcp"
+
+
+def nowhere(key: ApiKey) -> McpToolProvider:
+    return McpToolProvider(of=FUNCTION, url=NOWHERE, key=key)
 
 
 class Keys:
@@ -119,36 +127,36 @@ def asked(provider: McpToolProvider, tool: str = "get_lambda_config") -> str:
 def test_a_tool_of_an_mcp_server_answers_like_the_direct_one() -> None:
     of = scenario()
     with served(server_of(of)) as url:
-        answer = json.loads(asked(McpToolProvider(url=url, key=Keys("right"))))
+        answer = json.loads(asked(McpToolProvider(of=FUNCTION, url=url, key=Keys("right"))))
     assert answer == of.workloads().answer("get_lambda_config", {"lambda_name": "data-processor"})
 
 
 def test_a_whole_investigation_runs_over_mcp() -> None:
     of = scenario()
     with served(server_of(of)) as url:
-        result = investigate(OfflineChat(), of, tools=McpToolProvider(url=url, key=Keys("right")))
-    assert result.outcome is Outcome.DIAGNOSED
+        result = investigate(OfflineChat(), of, tools=McpToolProvider(of=FUNCTION, url=url, key=Keys("right")))
+    assert result.outcome is RunOutcome.DIAGNOSED
     assert result.tools_called
 
 
 def test_a_rotated_key_is_fetched_again_once() -> None:
     keys = Keys("old", "right")
     with served(server_of(scenario())) as url:
-        assert "FunctionName" in asked(McpToolProvider(url=url, key=keys))
+        assert "FunctionName" in asked(McpToolProvider(of=FUNCTION, url=url, key=keys))
     assert keys.refreshed == 1
 
 
 def test_a_wrong_key_stays_wrong_and_is_not_tried_for_ever() -> None:
     keys = Keys("wrong")
     with served(server_of(scenario())) as url, pytest.raises(McpAuthFailed):
-        asked(McpToolProvider(url=url, key=keys))
+        asked(McpToolProvider(of=FUNCTION, url=url, key=keys))
     assert keys.refreshed == 1
 
 
 def test_a_refused_key_ends_the_run_without_a_second_attempt() -> None:
     keys = Keys("wrong")
     with served(server_of(scenario())) as url:
-        result = investigate(OfflineChat(), scenario(), tools=McpToolProvider(url=url, key=keys))
+        result = investigate(OfflineChat(), scenario(), tools=McpToolProvider(of=FUNCTION, url=url, key=keys))
     assert result.error is not None
     assert result.error.category is ErrorCategory.MCP_AUTH
     assert keys.refreshed == 1
@@ -156,18 +164,18 @@ def test_a_refused_key_ends_the_run_without_a_second_attempt() -> None:
 
 
 def test_a_stopped_server_is_a_connection_error_and_costs_no_token() -> None:
-    provider = McpToolProvider(url=f"http://127.0.0.1:{free_port()}/mcp", key=Keys("right"))
+    provider = McpToolProvider(of=FUNCTION, url=f"http://127.0.0.1:{free_port()}/mcp", key=Keys("right"))
     with pytest.raises(McpConnectionFailed):
         asked(provider)
     result = investigate(OfflineChat(), scenario(), tools=provider)
-    assert result.outcome is Outcome.ERROR
+    assert result.outcome is RunOutcome.ERROR
     assert result.error is not None
     assert result.error.category is ErrorCategory.MCP_CONNECTION
     assert (result.llm_calls, result.token_usage.total_tokens) == (0, 0)
 
 
 def test_connecting_and_shaking_hands_take_ten_seconds_at_most() -> None:
-    provider = McpToolProvider(url="http://127.0.0.1:9/mcp", key=Keys("right"))
+    provider = nowhere(Keys("right"))
     assert (provider.connect_seconds, provider.handshake_seconds) == (10, 10)
 
 
@@ -187,7 +195,7 @@ def test_a_black_hole_is_given_up_after_the_handshake_timeout_and_tried_once_mor
         thread = threading.Thread(target=swallow, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{hole.getsockname()[1]}/mcp"
-        provider = McpToolProvider(url=url, key=Keys("right"), connect_seconds=0.5, handshake_seconds=0.5)
+        provider = McpToolProvider(of=FUNCTION, url=url, key=Keys("right"), connect_seconds=0.5, handshake_seconds=0.5)
         result = investigate(OfflineChat(), scenario(), tools=provider)
         stop.set()
         thread.join()
@@ -260,9 +268,11 @@ def test_how_the_server_fails_decides_the_category_and_whether_it_is_tried_again
     scheme: str, status: int | None, category: str, attempts: int
 ) -> None:
     with misbehaving(status) as place:
-        provider = Watched(url=f"{scheme}://{place}", key=Keys("right"), handshake_seconds=5, read_seconds=5)
+        provider = Watched(
+            of=FUNCTION, url=f"{scheme}://{place}", key=Keys("right"), handshake_seconds=5, read_seconds=5
+        )
         result = investigate(OfflineChat(), scenario(), tools=provider)
-    assert result.outcome is Outcome.ERROR
+    assert result.outcome is RunOutcome.ERROR
     assert result.error is not None
     assert result.error.category == category
     assert provider.failures == attempts
@@ -308,10 +318,10 @@ def test_a_server_that_fails_in_the_middle_costs_one_more_call_and_nothing_else(
         server_of(of).streamable_http_app(stateless_http=True, json_response=True), in_silence=in_silence
     )
     with running(app) as url:
-        provider = Watched(url=url, key=Keys("right"), read_seconds=5)
+        provider = Watched(of=FUNCTION, url=url, key=Keys("right"), read_seconds=5)
         result = investigate(OfflineChat(), of, tools=provider)
     assert provider.failures == 0
-    assert result.outcome is Outcome.DIAGNOSED
+    assert result.outcome is RunOutcome.DIAGNOSED
     assert app.calls == len(TOOL_ARG_SCHEMAS) + 1
     assert sorted(result.tools_called) == sorted(TOOL_ARG_SCHEMAS)
 
@@ -324,12 +334,12 @@ def test_a_port_that_is_closed_and_opens_within_the_pause_is_reached_by_the_seco
         door.bind(("127.0.0.1", 0))  # ours, and it refuses everybody until the server listens
         serving = threading.Thread(target=lambda: server.run(sockets=[door]), daemon=True)
         url = f"http://127.0.0.1:{door.getsockname()[1]}/mcp"
-        provider = Watched(url=url, key=Keys("right"), tell=serving.start)
+        provider = Watched(of=FUNCTION, url=url, key=Keys("right"), tell=serving.start)
         result = investigate(OfflineChat(), of, tools=provider, patience=Patience())
         server.should_exit = True
         serving.join(10)
     assert provider.failures == 1
-    assert result.outcome is Outcome.DIAGNOSED
+    assert result.outcome is RunOutcome.DIAGNOSED
 
 
 class NoKey:
@@ -347,12 +357,12 @@ class NoKey:
 def test_an_outage_of_parameter_store_is_a_lost_connection_that_is_tried_again(aws_environment) -> None:
     aws_environment.setenv("AWS_ENDPOINT_URL_SSM", f"http://127.0.0.1:{free_port()}")
     key = SsmApiKey(AwsClients("ca-central-1"), "/incident-response/mcp-api-key")
-    result = investigate(OfflineChat(), scenario(), tools=McpToolProvider(url="http://127.0.0.1:9/mcp", key=key))
+    result = investigate(OfflineChat(), scenario(), tools=nowhere(key))
     assert result.error is not None
     assert result.error.category is ErrorCategory.MCP_CONNECTION
     assert "/incident-response/mcp-api-key" in result.error.message
     counted = NoKey(UpstreamFailed("no answer", is_retryable=True))
-    investigate(OfflineChat(), scenario(), tools=McpToolProvider(url="http://127.0.0.1:9/mcp", key=counted))
+    investigate(OfflineChat(), scenario(), tools=nowhere(counted))
     assert counted.asked == 2
 
 
@@ -361,7 +371,7 @@ def test_an_outage_of_parameter_store_is_a_lost_connection_that_is_tried_again(a
 )
 def test_a_key_that_is_missing_or_withheld_is_not_tried_again_and_says_what_to_do(error: AffidavitError) -> None:
     key = NoKey(error)
-    result = investigate(OfflineChat(), scenario(), tools=McpToolProvider(url="http://127.0.0.1:9/mcp", key=key))
+    result = investigate(OfflineChat(), scenario(), tools=nowhere(key))
     assert result.error is not None
     assert result.error.category is ErrorCategory.MCP_AUTH
     assert str(error) in result.error.message
@@ -377,19 +387,19 @@ def test_a_parameter_store_that_hangs_does_not_hold_the_run() -> None:
         return "late"
 
     with pytest.raises(McpConnectionFailed, match="did not come within"):
-        asked(McpToolProvider(url="http://127.0.0.1:9/mcp", key=hanging, connect_seconds=0.1))
+        asked(McpToolProvider(of=FUNCTION, url=NOWHERE, key=hanging, connect_seconds=0.1))
     wait.set()
 
 
 def test_a_tool_that_answers_with_nothing_is_an_error() -> None:
-    server = server_of(scenario(), ("get_recent_logs", "get_iam_state", "get_network_state"))
+    server = server_of(scenario(), tuple(name for name in TOOL_ARG_SCHEMAS if name != "get_lambda_config"))
 
     def get_lambda_config(lambda_name: str) -> None:
         return None
 
     server.add_tool(get_lambda_config, name="get_lambda_config", description="silent", structured_output=False)
     with served(server) as url:
-        answer = json.loads(asked(McpToolProvider(url=url, key=Keys("right"))))
+        answer = json.loads(asked(McpToolProvider(of=FUNCTION, url=url, key=Keys("right"))))
     assert answer == {"error": "Tool returned empty response"}
 
 
@@ -404,9 +414,9 @@ def test_a_server_of_before_2025_is_asked_over_sse() -> None:
         while not running.started:
             time.sleep(0.01)
         url = f"http://127.0.0.1:{door.getsockname()[1]}/sse"
-        answer = json.loads(asked(McpToolProvider(url=url, key=Keys("right"))))
+        answer = json.loads(asked(McpToolProvider(of=FUNCTION, url=url, key=Keys("right"))))
         with pytest.raises(McpAuthFailed):
-            asked(McpToolProvider(url=url, key=Keys("wrong")))
+            asked(McpToolProvider(of=FUNCTION, url=url, key=Keys("wrong")))
         running.should_exit = True
         running.force_exit = True
         serving.join(10)
@@ -415,7 +425,7 @@ def test_a_server_of_before_2025_is_asked_over_sse() -> None:
 
 def test_a_server_without_our_tools_is_refused_at_the_door() -> None:
     with served(server_of(scenario(), ("get_recent_logs",))) as url, pytest.raises(McpInitError, match="get_iam_state"):
-        asked(McpToolProvider(url=url, key=Keys("right")))
+        asked(McpToolProvider(of=FUNCTION, url=url, key=Keys("right")))
 
 
 def test_a_web_page_is_no_mcp_server() -> None:
@@ -435,9 +445,27 @@ def test_a_web_page_is_no_mcp_server() -> None:
     page = ThreadingHTTPServer(("127.0.0.1", 0), Page)
     threading.Thread(target=page.serve_forever, daemon=True).start()
     provider = McpToolProvider(
-        url=f"http://127.0.0.1:{page.server_address[1]}/mcp", key=Keys("right"), handshake_seconds=3, read_seconds=3
+        of=FUNCTION,
+        url=f"http://127.0.0.1:{page.server_address[1]}/mcp",
+        key=Keys("right"),
+        handshake_seconds=3,
+        read_seconds=3,
     )
     with pytest.raises(McpInitError):
         asked(provider)
     page.shutdown()
     page.server_close()
+
+
+def test_a_server_that_shortens_its_answers_is_asked_for_whole_ones() -> None:
+    of, budgets = scenario(), list[int]()
+    server = server_of(of, tuple(tool for tool in TOOL_ARG_SCHEMAS if tool != "get_lambda_config"))
+
+    def get_lambda_config(lambda_name: str, max_bytes: int = 2048) -> dict[str, Any]:
+        budgets.append(max_bytes)
+        return of.workloads().answer("get_lambda_config", {"lambda_name": lambda_name})
+
+    server.add_tool(get_lambda_config)
+    with served(server) as url:
+        asked(McpToolProvider(of=FUNCTION, url=url, key=Keys("right")))
+    assert budgets == [MOST_BYTES]

@@ -9,14 +9,14 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 
 from affidavit.adapters.aws.chat import BedrockChat
-from affidavit.agent.errors import classify_error
-from affidavit.agent.failures import ChatModelFailed
-from affidavit.agent.offline import OfflineChat
-from affidavit.agent.providers import chat_model
+from affidavit.agent.chat.offline import OfflineChat
+from affidavit.agent.chat.providers import chat_model
+from affidavit.agent.error_categories import classify_error
+from affidavit.agent.errors import ChatModelFailed
 from affidavit.errors import InputRefused
-from affidavit.incidents.diagnostician import ErrorCategory, Outcome
-from affidavit.sandbox.bedrock import PREFIX
-from affidavit.sandbox.chat_scripts import denied, good, throttled
+from affidavit.incidents.attempt.diagnostician import ErrorCategory, RunOutcome
+from affidavit.sandbox.chat_models.bedrock import PREFIX, Refuses
+from affidavit.sandbox.chat_models.scripts import denied, good, throttled
 from affidavit.settings import Settings
 
 from .support import investigate, scenario
@@ -74,7 +74,7 @@ def test_a_profile_that_does_not_say_what_is_behind_it_is_looked_up_and_an_outag
 
 # What a provider's package raises: a status, or a name of its own for a lost line.
 STAND_IN = """
-from affidavit.agent.offline import OfflineChat
+from affidavit.agent.chat.offline import OfflineChat
 
 class ApiStatusError(Exception):
     def __init__(self, status_code):
@@ -122,7 +122,7 @@ def forget_langchain() -> None:
 
 def test_another_provider_is_made_by_langchain_and_investigates(langchain: Callable[[str], BaseChatModel]) -> None:
     result = investigate(langchain("large"), scenario())
-    assert result.outcome is Outcome.DIAGNOSED
+    assert result.outcome is RunOutcome.DIAGNOSED
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,13 @@ def test_a_provider_that_langchain_does_not_know_is_refused() -> None:
 @pytest.mark.parametrize(
     ("script", "outcome", "category"),
     [
-        (good, Outcome.DIAGNOSED, None),
-        (denied, Outcome.ERROR, ErrorCategory.BEDROCK_AUTH),
-        (throttled, Outcome.ERROR, ErrorCategory.BEDROCK_TRANSIENT),
+        (good, RunOutcome.DIAGNOSED, None),
+        (denied, RunOutcome.ERROR, ErrorCategory.BEDROCK_AUTH),
+        (throttled, RunOutcome.ERROR, ErrorCategory.BEDROCK_TRANSIENT),
     ],
 )
 def test_the_real_langchain_makes_a_chat_model_that_investigates(
-    serve, aws_environment, script, outcome: Outcome, category: ErrorCategory | None
+    serve, aws_environment, script, outcome: RunOutcome, category: ErrorCategory | None
 ) -> None:
     pytest.importorskip(
         "langchain.chat_models",
@@ -182,3 +182,31 @@ def test_the_real_langchain_makes_a_chat_model_that_investigates(
     result = investigate(chat, scenario())
     assert result.outcome is outcome
     assert category is None or (result.error is not None and result.error.category is category)
+
+
+def test_what_every_turn_repeats_is_marked_for_the_cache(serve, chat) -> None:
+    simulator = serve(good)
+    assert investigate(chat(), scenario()).outcome is RunOutcome.DIAGNOSED
+    assert all(1 < request.cache_points <= 4 for request in simulator.requests)
+    assert "cachePoint" in simulator.requests[0].body["system"][-1]
+    assert "cachePoint" in simulator.requests[0].body["toolConfig"]["tools"][-1]
+
+
+def test_a_model_that_refuses_cache_points_is_asked_without_them_from_then_on(serve, chat) -> None:
+    def old(request):
+        is_refused = request.cache_points > 0
+        told = "You invoked an unsupported model or your request did not allow prompt caching."
+        return Refuses(status=400, code="ValidationException", message=told) if is_refused else good(request)
+
+    simulator = serve(old)
+    assert investigate(chat(), scenario()).outcome is RunOutcome.DIAGNOSED
+    assert [request.cache_points > 0 for request in simulator.requests].count(True) == 1
+
+
+@pytest.mark.parametrize(
+    ("model_id", "is_cached"),
+    [("ca.anthropic.claude-x", True), ("us.amazon.nova-pro-v1:0", True), ("meta.llama3-70b-instruct-v1:0", False)],
+)
+def test_only_models_that_keep_prompts_are_sent_cache_points(aws_environment, model_id: str, is_cached: bool) -> None:
+    made = chat_model(Settings.from_environment({"CHAT_MODEL_ID": model_id}))
+    assert bool(made._caching) is is_cached

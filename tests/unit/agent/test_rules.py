@@ -3,14 +3,17 @@
 from typing import Any
 
 import pytest
-import re2
 
-from affidavit.agent.rules import best_so_far
-from affidavit.agent.rules.policies import Says, judge
-from affidavit.agent.rules.runs import history, signs
-from affidavit.evaluation.workload_scenarios import WorkloadScenario, load_workload_scenarios
-from affidavit.evidence.diagnosis import Diagnosis, FaultType, ProducedBy
-from affidavit.incidents.ledger import Ledger
+from affidavit.agent.rules import best_so_far, raised_by
+from affidavit.agent.rules.permissions.policies import Says, judge
+from affidavit.agent.rules.run_history import history
+from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario, load_workload_scenarios
+from affidavit.evidence.diagnosis import Diagnosis, FaultType, Grade, ProducedBy
+from affidavit.incidents.attempt.about_incident import about_incident
+from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.incident import Incident
+from affidavit.incidents.intake.event_reader import readings_of
+from affidavit.verification.assess import assess, graded
 from affidavit.verification.verify import verify
 from affidavit.workloads.logs import ONLY_NEWEST
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
@@ -26,10 +29,16 @@ def ledger_of(scenario: WorkloadScenario, *tools: str) -> Ledger:
     return ledger
 
 
+def incident_of(scenario: WorkloadScenario) -> Incident:
+    (incident,) = readings_of(scenario.event(), now=NOW)
+    assert isinstance(incident, Incident)
+    return incident
+
+
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.scenario_id)
 def test_the_rules_find_exactly_the_faults_of_a_scenario(scenario: WorkloadScenario) -> None:
     entries = ledger_of(scenario).entries
-    diagnosis = best_so_far(entries)
+    diagnosis = best_so_far(entries, raised=raised_by(incident_of(scenario)))
     assert diagnosis is not None
     assert set(diagnosis.fault_types) == set(scenario.truth.fault_types)
     assert diagnosis.produced_by is ProducedBy.RULES
@@ -38,6 +47,37 @@ def test_the_rules_find_exactly_the_faults_of_a_scenario(scenario: WorkloadScena
     assert not [bait for bait in scenario.truth.must_not_say if bait in said]
     for words in scenario.truth.root_cause_names:
         assert any(word.lower() in diagnosis.root_cause.lower() for word in words.split("|"))
+
+
+def grade_of(scenario: WorkloadScenario) -> Grade | None:
+    entries, incident = ledger_of(scenario).entries, incident_of(scenario)
+    diagnosis = best_so_far(entries, raised=raised_by(incident))
+    assert diagnosis is not None
+    return graded(diagnosis, entries, assess(diagnosis, entries, None, about_incident(incident))).grade
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "permission-s3-bare-access-denied",  # the refusal names its operation alone
+        "both-network-and-permission",  # a rule that leads to addresses inside opens no way out; the denial was caught
+        "herring-old-denials-memory",  # what stopped many runs ago needs no explanation
+        "dead-letter-errors-two",  # no run is denied: the metric and the policies show it
+        "permission-role-deleted",  # a rule's cause need not speak of policies
+        "py-timeout-slow-upstream",  # a run that ran out of time said before what it waited for
+    ],
+)
+def test_what_is_shown_in_full_is_proven(name: str) -> None:
+    (scenario,) = [one for one in SCENARIOS if one.scenario_id == name]
+    assert grade_of(scenario) is Grade.PROVEN
+
+
+def test_most_known_causes_are_proven_and_an_unknown_one_never_is() -> None:
+    grades = {one.scenario_id: grade_of(one) for one in SCENARIOS}
+    unknown = [one.scenario_id for one in SCENARIOS if FaultType.UNKNOWN in one.truth.fault_types]
+    known = [grade for name, grade in grades.items() if name not in unknown]
+    assert {grades[name] for name in unknown} == {Grade.SUPPORTED}
+    assert None not in known and known.count(Grade.PROVEN) >= 0.95 * len(known)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.scenario_id)
@@ -50,7 +90,8 @@ def test_with_a_tool_unanswered_no_fault_is_claimed_that_is_not_there(
     diagnosis = best_so_far(entries)
     if diagnosis is not None:
         assert verify(diagnosis, entries).holds
-        assert not set(diagnosis.fault_types) & set(scenario.truth.must_not_claim)
+        claimed = set(diagnosis.fault_types) - {FaultType.UNKNOWN}
+        assert not claimed & set(scenario.truth.must_not_claim)
         if not diagnosis.fault_types:
             assert left_out not in ("get_recent_logs", "get_lambda_config")
 
@@ -71,13 +112,6 @@ def test_an_empty_log_is_not_health() -> None:
     ledger.record("get_recent_logs", {"lambda_name": "f"}, {"log_group": "g", "events": [], "is_complete": True})
     ledger.record("get_lambda_config", {"lambda_name": "f"}, {"FunctionName": "f", "State": "Active"})
     assert best_so_far(ledger.entries) is None
-
-
-@pytest.mark.parametrize("sign", signs(), ids=lambda one: one["id"])
-def test_each_sign_fires_on_its_samples_and_stays_quiet_on_the_others(sign) -> None:
-    pattern = re2.compile(sign["match"])
-    assert all(pattern.search(sample) for sample in sign["fires"])
-    assert not any(pattern.search(sample) for sample in sign["quiet"])
 
 
 def _run(number: int, line: str | None) -> list[dict[str, str]]:
@@ -101,17 +135,17 @@ def _history(*lines: str | None):
 
 def test_a_fault_that_stopped_many_runs_ago_is_over() -> None:
     past = _history("[ERROR] TypeError: x", *[None] * 6)
-    assert past.current("raised") == []
-    assert [sign.kind for sign in past.newest_signs()] == ["raised"]
+    assert past.current("code") == []
+    assert [reason.label for reason in past.newest_reasons()] == ["language-error"]
 
 
 def test_a_fault_that_comes_every_few_runs_is_not_over_between_two() -> None:
     flapping = [("[ERROR] TypeError: x" if number % 5 == 0 else None) for number in range(21)]
-    assert _history(*flapping, *[None] * 4).current("raised")
+    assert _history(*flapping, *[None] * 4).current("code")
 
 
 def test_words_a_program_logs_as_information_are_no_sign() -> None:
-    assert _history("[INFO]\t2026\tid\t[ERROR] TypeError: only told").current("raised") == []
+    assert _history("[INFO]\t2026\tid\t[ERROR] TypeError: only told").current("code") == []
 
 
 ALLOW = {"Statement": [{"Effect": "Allow", "Action": "s3:Get*", "Resource": "arn:aws:s3:::a/*"}]}
@@ -379,6 +413,14 @@ def after_an_outage(*lines: str | None, network: dict[str, Any], concurrency: in
 
 def test_a_way_that_nothing_blocks_any_more_is_no_fault_after_a_good_run() -> None:
     assert after_an_outage(UNREACHED, UNREACHED, None, network=OPEN).fault_types == (FaultType.THROTTLING,)
+
+
+@pytest.mark.parametrize("network", [OPEN, {"in_vpc": False}], ids=["in a VPC", "outside"])
+def test_a_way_that_is_open_again_is_no_fault_though_the_newest_run_fails_for_another_reason(
+    network: dict[str, Any],
+) -> None:
+    diagnosis = after_an_outage(UNREACHED, UNREACHED, None, None, "[ERROR] KeyError: 'rows'", network=network)
+    assert set(diagnosis.fault_types) == {FaultType.THROTTLING, FaultType.CODE_ERROR}
 
 
 def test_what_is_over_is_told_as_over_and_not_as_if_nothing_had_been() -> None:

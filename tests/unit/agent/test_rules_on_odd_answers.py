@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from affidavit.agent.rules import best_so_far
-from affidavit.evaluation.workload_scenarios import load_workload_scenarios
-from affidavit.incidents.ledger import Ledger
+from affidavit.evaluation.incidents.workload_scenarios import load_workload_scenarios
+from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.verification.verify import verify
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS, TOOL_RESPONSE_SCHEMAS
 

@@ -1,19 +1,29 @@
 """A directory is read where it lies, and nothing in it leads elsewhere."""
 
+import gzip
+import lzma
 import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.packs import a_pack
 from tests.support.raw_archives import gz, member, tar
 from tests.support.sources import by_path, read_all, unpack_into
 
-from affidavit.bundle import directory
-from affidavit.bundle.directory import DirectorySource
-from affidavit.bundle.limits import Limits
 from affidavit.bundle.manifest import FileStatus
-from affidavit.bundle.source import MemberKind
+from affidavit.bundle.reading import head_of, span_of
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.sources import directory
+from affidavit.bundle.sources.compression import Compression, decompressed
+from affidavit.bundle.sources.directory import DirectorySource
+from affidavit.bundle.sources.source import MemberDamaged, MemberKind
+from affidavit.checks.found import NotComputable
+from affidavit.checks.text import read_document
+from affidavit.errors import EvidenceUnavailable
+from affidavit.index.scanning.scan import FileScan, scan_buffer
+from affidavit.index.scanning.slots import RuleSlots
 
 LOG = b"a line\n" * 1000
 
@@ -55,7 +65,8 @@ def test_links_are_refused_and_what_they_lead_to_is_not_read(tmp_path: Path) -> 
     assert set(files) == {"file", "folder", "loop", "kernel/dmesg"}
     for name in ("file", "folder", "loop"):
         assert (files[name].status, files[name].location) == (FileStatus.SKIPPED, None)
-        assert files[name].reason == "refused: it is a link"
+    assert files["file"].reason == "refused: it is a link (it leads out of the bundle)"
+    assert files["folder"].reason == files["loop"].reason == "refused: it is a link"
 
 
 def test_a_link_put_in_place_of_a_file_after_listing_is_not_followed(tmp_path: Path) -> None:
@@ -82,10 +93,10 @@ def test_a_file_that_cannot_be_opened_is_failed_with_the_reason(
 ) -> None:
     real_open = os.open
 
-    def refuse(path: Path, *rest: int) -> int:
+    def refuse(path: Path, *rest: int, dir_fd: int | None = None) -> int:
         if Path(path).name == "locked":
             raise PermissionError(13, "Permission denied")
-        return real_open(path, *rest)
+        return real_open(path, *rest, dir_fd=dir_fd)
 
     monkeypatch.setattr(directory.os, "open", refuse)
     write(tmp_path, bundle__locked=LOG, bundle__x=LOG)
@@ -111,16 +122,16 @@ def test_a_file_that_goes_away_is_failed_with_the_reason(tmp_path: Path) -> None
 
 
 def test_a_folder_that_cannot_be_listed_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real_scandir = os.scandir
+    real_open = os.open
 
-    def refuse(path: Path) -> object:
+    def refuse(path: Path, *rest: int, dir_fd: int | None = None) -> int:
         if Path(path).name == "loc\nked":
             raise PermissionError(13, "Permission denied")
-        return real_scandir(path)
+        return real_open(path, *rest, dir_fd=dir_fd)
 
     write(tmp_path, x=LOG)
     (tmp_path / "loc\nked").mkdir()
-    monkeypatch.setattr(directory.os, "scandir", refuse)
+    monkeypatch.setattr(directory.os, "open", refuse)
     source = DirectorySource(tmp_path)
     assert [entry.member.name for entry in read_all(source)] == ["x"]
     assert source.problems == ["loc\\nked/ cannot be listed: Permission denied"]
@@ -158,6 +169,68 @@ def test_archives_in_a_directory_are_read_in_place(tmp_path: Path) -> None:
 def test_a_directory_of_rotated_logs_alone_is_no_bomb(tmp_path: Path) -> None:
     lines = b"".join(b"%08x %d\n" % (i * 2654435761 % 2**32, i) for i in range(4000))
     write(tmp_path, **{f"bundle__{i}.log.gz": gz(lines) for i in range(20)})
-    limits = Limits(ratio=5, ratio_floor=1000)
+    limits = UnpackLimits(ratio=5, ratio_floor=1000)
     unpacked = unpack_into(tmp_path / "work", DirectorySource(tmp_path / "bundle"), limits=limits)
     assert [file.reason for file in unpacked.files] == [None] * 20
+
+
+class Swap:
+    """A folder of the bundle that an attacker replaces by a link to a folder with a file of the same name."""
+
+    def __init__(self, folder: Path) -> None:
+        write(folder, outside__messages=b"root:secret\n", bundle__var_log__messages=LOG, bundle__a=LOG)
+        self.outside, self.bundle = folder / "outside", folder / "bundle"
+
+    def do(self) -> None:
+        (self.bundle / "var_log").rename(self.bundle.parent / "moved")
+        (self.bundle / "var_log").symlink_to(self.outside)
+
+
+def test_a_parent_folder_that_becomes_a_link_is_not_followed_while_members_are_read(tmp_path: Path) -> None:
+    swap = Swap(tmp_path)
+    source = DirectorySource(swap.bundle)
+    members = source.members()
+    names = [next(members).name, next(members).name]
+    assert names == ["a", "var_log/messages"]
+    swap.do()
+    with pytest.raises(MemberDamaged, match="it cannot be read"):
+        source.readinto(memoryview(bytearray(100)))
+
+
+def test_a_parent_folder_that_becomes_a_link_is_not_listed(tmp_path: Path) -> None:
+    swap = Swap(tmp_path)
+    source = DirectorySource(swap.bundle)
+    members = source.members()
+    next(members)
+    swap.do()
+    assert list(members) == []
+    assert source.problems == ["var_log/ cannot be listed: Not a directory"]
+
+
+def test_bytes_read_later_do_not_come_through_a_link(tmp_path: Path) -> None:
+    """The scan, the checks and the evidence open files again, minutes after they were listed."""
+    swap = Swap(tmp_path)
+    unpacked = unpack_into(tmp_path / "work", DirectorySource(swap.bundle))
+    location = by_path(unpacked)["var_log/messages"].location
+    assert location is not None
+    swap.do()
+    assert head_of(location, 100) == b""
+    assert isinstance(read_document("var_log/messages", location), NotComputable)
+    with pytest.raises(EvidenceUnavailable):
+        span_of(location, 0, 5)
+    with pytest.raises(OSError):
+        FileScan("var_log/messages", location, RuleSlots(a_pack()), scan_buffer())
+
+
+def test_a_compressed_log_is_not_read_through_a_link(tmp_path: Path) -> None:
+    swap = Swap(tmp_path)
+    for ending, pack in (("gz", gzip.compress), ("xz", lzma.compress)):
+        (swap.bundle / "var_log" / f"messages.{ending}").write_bytes(pack(LOG))
+        (swap.outside / f"messages.{ending}").write_bytes(pack(b"root:secret\n"))
+    source = DirectorySource(swap.bundle)
+    found = list(source.members())
+    swap.do()
+    for each in found:
+        if each.location is not None and each.location.suffix in (".gz", ".xz"):
+            with pytest.raises(OSError):
+                decompressed(each.location, Compression.GZIP if each.location.suffix == ".gz" else Compression.XZ)

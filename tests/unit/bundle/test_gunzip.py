@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from tests.support.raw_archives import flipped, gz
 from tests.support.sources import read_all
 
-from affidavit.bundle import gunzip
-from affidavit.bundle.gunzip import Gunzip
-from affidavit.bundle.gzipped import GzipSource
-from affidavit.bundle.source import MemberDamaged
+from affidavit.bundle.sources import gunzip
+from affidavit.bundle.sources.compressed_file import CompressedFileSource
+from affidavit.bundle.sources.compression import Compression
+from affidavit.bundle.sources.gunzip import Gunzip
+from affidavit.bundle.sources.source import MemberDamaged
 
 LINES = b"".join(b"%d %08x the same words again\n" % (i, i * 2654435761 % 2**32) for i in range(4000))
 DENSE = random.Random(7).randbytes(70_000)
@@ -32,7 +33,7 @@ def decoded(data: bytes, *, piece: int = 65_536) -> tuple[bytes, str]:
     with tempfile.NamedTemporaryFile() as file:
         file.write(data)
         file.flush()
-        source = GzipSource(Path(file.name), name="x")
+        source = CompressedFileSource(Path(file.name), name="x", compression=Compression.GZIP)
         read = read_all(source, piece=piece)[0]
         source.close()
     return read.content, read.damage

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from affidavit.bundle.limits import Limits
-from affidavit.bundle.names import Names
-from affidavit.bundle.paths import UnsafeName, collision_key, known_as, printable, safe_path, shown
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.safety.names import Names
+from affidavit.bundle.safety.paths import UnsafeName, collision_key, known_as, printable, safe_path, shown
 
-LIMITS = Limits()
+LIMITS = UnpackLimits()
 
 # What tar and directories hand over: any text, and bytes that are not UTF-8 as half characters.
 raw_names = st.binary(max_size=60).map(lambda raw: raw.decode("utf-8", "surrogateescape"))
@@ -132,7 +132,7 @@ def test_an_archive_becomes_a_folder_that_takes_members_but_no_second_archive() 
 
 
 def test_folders_are_counted_so_that_deep_paths_cannot_exhaust_memory() -> None:
-    names = Names(Limits(folders=10))
+    names = Names(UnpackLimits(folders=10))
     names.claim("a/b/c/d/e/x")
     names.claim("a/b/c/d/e/y")
     names.claim("f/g/h/i/j/x")

@@ -7,9 +7,9 @@ import pytest
 from tests.support.raw_archives import member, tar
 from tests.support.sources import unpack_into
 
-from affidavit.bundle.limits import Limits
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.sources.tar import TarSource
 from affidavit.bundle.stored import UNKNOWN_INSTANCE, StoredBundle, manifest_of, stored_bundle
-from affidavit.bundle.tar import TarSource
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.finding import ByteRange, Evidence, LineRange
 
@@ -18,7 +18,7 @@ LOG = member("kernel/dmesg.current", b"one\ntwo\n")
 
 def stored(folder: Path, *parts: bytes, name: str = "bundle.tar") -> StoredBundle:
     (folder / "bundle.tar").write_bytes(tar(*parts))
-    source = TarSource(folder / "bundle.tar", limits=Limits(), is_gzip=False)
+    source = TarSource(folder / "bundle.tar", limits=UnpackLimits())
     return stored_bundle(name, unpack_into(folder / "work", source))
 
 

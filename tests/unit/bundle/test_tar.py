@@ -25,10 +25,11 @@ from tests.support.raw_archives import (
 )
 from tests.support.sources import Read, read_all
 
-from affidavit.bundle.limits import Limits
-from affidavit.bundle.source import MemberKind
-from affidavit.bundle.tar import TarSource
-from affidavit.bundle.tar_headers import HeaderDamaged, pax_records
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.sources.compression import Compression
+from affidavit.bundle.sources.source import MemberKind
+from affidavit.bundle.sources.tar import TarSource
+from affidavit.bundle.sources.tar_headers import HeaderDamaged, pax_records
 
 KINDS = {
     tarfile.REGTYPE: MemberKind.FILE,
@@ -70,17 +71,19 @@ def written(members: list[tuple[tarfile.TarInfo, bytes]], form: int) -> bytes:
     return file.getvalue()
 
 
-def read(data: bytes, *, limits: Limits | None = None, is_gzip: bool = False) -> tuple[list[Read], list[str]]:
+def read(data: bytes, *, limits: UnpackLimits | None = None, is_gzip: bool = False) -> tuple[list[Read], list[str]]:
     with tempfile.NamedTemporaryFile() as file:
         file.write(data)
         file.flush()
-        source = TarSource(Path(file.name), limits=limits or Limits(), is_gzip=is_gzip)
+        source = TarSource(
+            Path(file.name), limits=limits or UnpackLimits(), compression=Compression.GZIP if is_gzip else None
+        )
         found = read_all(source)
         source.close()
     return found, source.problems
 
 
-def names_of(data: bytes, *, limits: Limits | None = None) -> list[str]:
+def names_of(data: bytes, *, limits: UnpackLimits | None = None) -> list[str]:
     return [entry.member.name for entry in read(data, limits=limits)[0]]
 
 
@@ -123,7 +126,7 @@ def test_a_ustar_prefix_and_an_old_header_without_magic_are_understood() -> None
 
 def test_a_member_larger_than_octal_digits_can_say_takes_its_size_from_the_extension() -> None:
     size = 9 << 30
-    limits = Limits(passed_over=1 << 20)
+    limits = UnpackLimits(passed_over=1 << 20)
     found, problems = read(pax({"size": str(size)}) + header(b"big.log") + b"x" * 512, limits=limits)
     assert found[0].member.size == size
     assert found[0].damage == f"the archive ends {size - 512} bytes before the member does"
@@ -175,29 +178,29 @@ def test_members_behind_a_damaged_header_are_found_again() -> None:
 
 def test_looking_for_a_good_header_ends_at_the_limit() -> None:
     data = tar(member("a"), flipped(member("bad.log", b"x" * 50_000), 150, 1), member("b"))
-    found, problems = read(data, limits=Limits(resync_bytes=8192))
+    found, problems = read(data, limits=UnpackLimits(resync_bytes=8192))
     assert [entry.member.name for entry in found] == ["a"]
     assert problems[1] == "the rest of the archive was not read: no good header in 8192 bytes behind damaged ones"
 
 
 def test_passing_over_unread_members_ends_at_the_limit() -> None:
     data = tar(*(member(f"{i}", b"x" * 10_000, kind=b"Z") for i in range(9)))
-    found, problems = read(data, limits=Limits(passed_over=50_000))
+    found, problems = read(data, limits=UnpackLimits(passed_over=50_000))
     assert len(found) == 5
     assert problems == ["the rest of the archive was not read: the next member is 10240 bytes away"]
 
 
 def test_headers_are_counted_with_their_extensions() -> None:
     data = tar(member("a"), pax({"comment": "x"}, kind=GLOBAL_PAX) * 20, member("b"))
-    assert names_of(data, limits=Limits(headers=22)) == ["a", "b"]
-    found, problems = read(data, limits=Limits(headers=21))
+    assert names_of(data, limits=UnpackLimits(headers=22)) == ["a", "b"]
+    found, problems = read(data, limits=UnpackLimits(headers=21))
     assert [entry.member.name for entry in found] == ["a"]
     assert problems == ["the rest of the archive was not read: it has more than 21 headers"]
 
 
 def test_an_extension_that_is_too_long_spoils_only_its_own_member() -> None:
     data = tar(long_name(b"n" * 3000) * 3, member("a", b"1"), member("b", b"2"))
-    found, problems = read(data, limits=Limits(header_bytes=8192))
+    found, problems = read(data, limits=UnpackLimits(header_bytes=8192))
     assert [(entry.member.kind, entry.content) for entry in found] == [
         (MemberKind.UNREADABLE, b""),
         (MemberKind.FILE, b"2"),

@@ -14,9 +14,10 @@ from tests.support.raw_archives import SYMLINK, flipped, gz, gz_zeros, header, m
 from tests.support.sources import by_path, unpack_into
 
 from affidavit.bundle import storing
-from affidavit.bundle.limits import Limits
 from affidavit.bundle.manifest import FileStatus
-from affidavit.bundle.tar import TarSource
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.sources.compression import compression_of
+from affidavit.bundle.sources.tar import TarSource
 from affidavit.bundle.unpack import Unpacked, UnpackedFile, unpack
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.coverage import SkipReason
@@ -24,10 +25,10 @@ from affidavit.evidence.coverage import SkipReason
 LOG = b"".join(b"%d %08x a line of a log\n" % (i, i * 2654435761 % 2**32) for i in range(3000))
 
 
-def unpacked(data: bytes, folder: Path, *, limits: Limits | None = None) -> Unpacked:
+def unpacked(data: bytes, folder: Path, *, limits: UnpackLimits | None = None) -> Unpacked:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "bundle").write_bytes(data)
-    source = TarSource(folder / "bundle", limits=limits or Limits(), is_gzip=data.startswith(b"\x1f\x8b"))
+    source = TarSource(folder / "bundle", limits=limits or UnpackLimits(), compression=compression_of(data))
     return unpack_into(folder / "work", source, limits=limits)
 
 
@@ -79,11 +80,11 @@ def test_archives_are_opened_as_deep_as_the_limit_and_no_deeper(tmp_path: Path) 
     content = tar(member("x.log", LOG))
     for level in range(3):
         content = tar(member(f"{level}.tar", content))
-    result = unpacked(content, tmp_path, limits=Limits(depth=2))
+    result = unpacked(content, tmp_path, limits=UnpackLimits(depth=2))
     assert [(file.path, file.reason) for file in result.files] == [
         ("2.tar/1.tar/0.tar", "refused: archives nested more than 2 deep")
     ]
-    deeper = unpacked(content, tmp_path / "again", limits=Limits(depth=3))
+    deeper = unpacked(content, tmp_path / "again", limits=UnpackLimits(depth=3))
     assert [(file.path, file.reason) for file in deeper.files] == [("2.tar/1.tar/0.tar/x.log", None)]
 
 
@@ -134,27 +135,27 @@ def test_the_order_of_members_changes_nothing(members: list[tuple[str, bytes]]) 
 
 def test_members_beyond_the_limit_are_not_read_and_that_is_told(tmp_path: Path) -> None:
     data = tar(*(member(f"{i}.log", LOG) for i in range(9)))
-    result = unpacked(data, tmp_path, limits=Limits(members=5))
+    result = unpacked(data, tmp_path, limits=UnpackLimits(members=5))
     assert len(result.files) == 5
     assert result.problems == ("the rest of the archive was not read: the bundle has more than 5 members",)
 
 
 def test_members_of_nested_archives_count_too(tmp_path: Path) -> None:
     inner = tar(*(member(f"{i}.log") for i in range(9)))
-    result = unpacked(tar(member("a.tar", inner), member("b.log")), tmp_path, limits=Limits(members=5))
+    result = unpacked(tar(member("a.tar", inner), member("b.log")), tmp_path, limits=UnpackLimits(members=5))
     assert len(result.files) == 4
     assert [problem.startswith("a.tar: ") for problem in result.problems] == [True, False]
 
 
 def test_a_bundle_stops_at_its_total_size(tmp_path: Path) -> None:
     data = tar(member("a.log", LOG), member("b.log", LOG), member("c.log", b"small"))
-    files = by_path(unpacked(data, tmp_path, limits=Limits(total_bytes=len(LOG) + 100)))
+    files = by_path(unpacked(data, tmp_path, limits=UnpackLimits(total_bytes=len(LOG) + 100)))
     assert files["a.log"].status is files["c.log"].status is FileStatus.EXTRACTED
     assert files["b.log"].reason == f"refused: the bundle unpacks to more than {len(LOG) + 100} bytes"
     assert stored_in(tmp_path) == ["extracted/a.log", "extracted/c.log"]
 
 
-SMALL = Limits(ratio=50, ratio_floor=3 << 20, dropped_bytes=1 << 30)
+SMALL = UnpackLimits(ratio=50, ratio_floor=3 << 20, dropped_bytes=1 << 30)
 
 
 def test_a_bomb_leaves_no_bytes_and_members_behind_it_are_taken(tmp_path: Path) -> None:
@@ -187,7 +188,7 @@ def test_an_archive_inside_that_is_itself_a_bomb_is_not_opened(tmp_path: Path) -
 
 def test_after_too_many_bombs_the_rest_is_not_read(tmp_path: Path) -> None:
     bombs = b"".join(gz(header(b"%d.log" % i, size=20 << 20)) + gz_zeros(20) for i in range(9))
-    limits = Limits(ratio=50, ratio_floor=3 << 20, dropped_bytes=20 << 20)
+    limits = UnpackLimits(ratio=50, ratio_floor=3 << 20, dropped_bytes=20 << 20)
     result = unpacked(bombs + gz(tar(member("b.log", LOG))), tmp_path, limits=limits)
     assert result.problems == ("the rest of the archive was not read: too many of its members unpack to too much",)
     assert len(result.files) < 9
@@ -207,12 +208,12 @@ def test_a_full_disk_ends_the_work_with_a_hint(
     def full(*_: object, **__: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(*((Path, "mkdir") if failing == "mkdir" else (storing.os, failing)), full)
     content = {"x.log": LOG, "x.log.gz": gz(LOG), "x.tar": tar(member("y.log", LOG))}[name]
     (tmp_path / "bundle").write_bytes(tar(member(name, content)))
-    source = TarSource(tmp_path / "bundle", limits=Limits(), is_gzip=False)
+    source = TarSource(tmp_path / "bundle", limits=UnpackLimits())
+    monkeypatch.setattr(*((Path, "mkdir") if failing == "mkdir" else (storing.os, failing)), full)
     with pytest.raises(EvidenceUnavailable, match="the disk is full") as raised:
-        unpack(source, into=tmp_path / "extracted", limits=Limits(), watcher=Watched(), progress=NoProgress())
+        unpack(source, into=tmp_path / "extracted", limits=UnpackLimits(), watcher=Watched(), progress=NoProgress())
     assert "TMPDIR" in raised.value.hint
 
 
@@ -223,11 +224,11 @@ class Watched:
         self.sizes: dict[str, list[int]] = {}
         self.whole: dict[str, bytes] = {}
 
-    def grown(self, path: str, location: Path, size: int) -> None:
+    def grown(self, path: str, location: Path, size: int, read_as: str) -> None:
         assert location.stat().st_size >= size
         self.sizes.setdefault(path, []).append(size)
 
-    def finished(self, path: str, location: Path, size: int) -> None:
+    def finished(self, path: str, location: Path, size: int, read_as: str) -> None:
         self.whole[path] = location.read_bytes()
         assert len(self.whole[path]) == size
 
@@ -242,9 +243,9 @@ def test_readable_files_are_announced_as_they_grow_and_others_are_not(tmp_path: 
         member("var_log/messages.1.gz", gz(LOG)[:-10]),
     )
     (tmp_path / "bundle").write_bytes(data)
-    source = TarSource(tmp_path / "bundle", limits=Limits(), is_gzip=False)
+    source = TarSource(tmp_path / "bundle", limits=UnpackLimits())
     watched = Watched()
-    unpack(source, into=tmp_path / "extracted", limits=Limits(), watcher=watched, progress=NoProgress())
+    unpack(source, into=tmp_path / "extracted", limits=UnpackLimits(), watcher=watched, progress=NoProgress())
     source.close()
     assert watched.whole["kernel/dmesg.current"] == long
     assert LOG.startswith(watched.whole["var_log/messages.1.gz"])
@@ -271,9 +272,8 @@ def test_files_are_private_to_the_user(tmp_path: Path) -> None:
     assert (file.location.stat().st_mode & 0o777, file.location.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
-def test_output_in_utf_16_is_read_and_a_log_in_utf_16_is_not(tmp_path: Path) -> None:
-    """Checks read such output by its own bytes; rules would find nothing in such a log."""
+def test_output_and_logs_in_utf_16_are_read(tmp_path: Path) -> None:
     wide = "\ufeffName   : kubelet\r\nStatus : Stopped\r\n".encode("utf-16-le")
     files = by_path(unpacked(tar(member("system/services", wide), member("eks/bootstrap.log", wide)), tmp_path))
     assert (files["system/services"].skip, content_of(files["system/services"])) == (None, wide)
-    assert files["eks/bootstrap.log"].skip is SkipReason.BINARY
+    assert files["eks/bootstrap.log"].skip is None

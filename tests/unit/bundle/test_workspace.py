@@ -3,9 +3,11 @@
 import os
 import resource
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 from tests.support.raw_archives import header, member, tar
 
 from affidavit.bundle import workspace as workspace_module
-from affidavit.bundle.workspace import prepare_output, publish, publish_folder, workspace
+from affidavit.bundle.workspace import exclusive, prepare_output, publish, publish_folder, workspace
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.errors import EvidenceUnavailable, InputRefused
 
@@ -176,3 +178,71 @@ def test_ctrl_c_leaves_no_working_folder_and_no_output(
     assert (names_in(tmpdir_of_command), names_in(tmp_path / "results"), names_in(out)) == ([], ["out"], [])
     with pytest.raises(ProcessLookupError):
         os.killpg(command.pid, 0)
+
+
+def test_published_files_are_for_their_owner_alone_and_follow_no_link(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "a.json").symlink_to(victim)
+    (out / ".affidavit-a.json").symlink_to(victim)
+    publish(out, {"a.json": b"new"})
+    assert (victim.read_text(), (out / "a.json").read_text()) == ("precious", "new")
+    assert not (out / "a.json").is_symlink()
+    assert stat.S_IMODE((out / "a.json").stat().st_mode) == 0o600
+
+
+def test_a_folder_is_not_published_over_a_dangling_link(tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    (tmp_path / "target").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(InputRefused):
+        publish_folder(tmp_path / "made", tmp_path / "target")
+
+
+def test_runs_that_write_to_one_folder_take_turns(tmp_path: Path) -> None:
+    order: list[str] = []
+    started = threading.Event()
+
+    def second() -> None:
+        started.set()
+        with exclusive(tmp_path):
+            order.append("second")
+
+    with exclusive(tmp_path):
+        other = threading.Thread(target=second)
+        other.start()
+        started.wait(10)
+        order.append("first")
+    other.join(10)
+    assert order == ["first", "second"]
+
+
+KILLED = """
+import os, sys, time
+from pathlib import Path
+from affidavit.bundle.workspace import workspace
+with workspace(beside=Path(sys.argv[1]) / "x") as folder:
+    (folder / "extracted").mkdir()
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_what_a_killed_run_left_goes_at_the_next_start_and_a_living_run_keeps_its_own(tmp_path: Path) -> None:
+    runs = [
+        subprocess.Popen([sys.executable, "-c", KILLED, tmp_path], stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    folders = [Path((run.stdout or sys.stdin).readline().strip()) for run in runs]
+    try:
+        runs[0].kill()
+        runs[0].wait()
+        for folder in folders:
+            os.utime(folder, (1, 1))
+        (tmp_path / ".affidavit-half.part").write_text("half")
+        with workspace(beside=tmp_path / "x"), exclusive(tmp_path):
+            assert [folder.exists() for folder in folders] == [False, True]
+            assert not (tmp_path / ".affidavit-half.part").exists()
+    finally:
+        runs[1].kill()
+        runs[1].wait()

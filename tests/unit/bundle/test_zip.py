@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.support.raw_archives import ZipEntry, deflated_zeros, zipped
 from tests.support.sources import Read, by_path, read_all, unpack_into
 
-from affidavit.bundle.limits import Limits
-from affidavit.bundle.source import MemberKind
-from affidavit.bundle.zip import ZipSource
+from affidavit.bundle.safety.limits import UnpackLimits
+from affidavit.bundle.sources.source import MemberKind
+from affidavit.bundle.sources.zip import ZipSource
 from affidavit.errors import InputRefused
 
 LINES = b"".join(b"%d %08x a line of a log\n" % (i, i * 2654435761 % 2**32) for i in range(5000))
@@ -26,9 +26,9 @@ names = st.text(st.characters(codec="utf-8", exclude_characters="\\\0"), min_siz
 methods = st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 
 
-def source_of(data: bytes, folder: Path, *, limits: Limits | None = None) -> ZipSource:
+def source_of(data: bytes, folder: Path, *, limits: UnpackLimits | None = None) -> ZipSource:
     (folder / "x.zip").write_bytes(data)
-    return ZipSource(folder / "x.zip", limits=limits or Limits())
+    return ZipSource(folder / "x.zip", limits=limits or UnpackLimits())
 
 
 def read(data: bytes) -> list[Read]:
@@ -156,7 +156,7 @@ def test_links_devices_and_encrypted_members_are_told_by_their_kind() -> None:
 
 
 def test_a_large_member_that_compresses_well_is_no_bomb_and_one_that_compresses_too_well_is(tmp_path: Path) -> None:
-    limits = Limits(ratio=20, ratio_floor=1 << 16)
+    limits = UnpackLimits(ratio=20, ratio_floor=1 << 16)
     honest = ZipEntry(name=b"var_log/honest.log", content=LINES * 80)
     bomb = ZipEntry(name=b"var_log/bomb.log", raw=deflated_zeros(30), claimed_size=30 << 20)
     files = by_path(unpack_into(tmp_path / "w", source_of(zipped(honest, bomb, LOG), tmp_path), limits=limits))
@@ -183,9 +183,9 @@ def test_a_list_of_members_that_claims_to_be_huge_is_not_read(tail: bytes, tmp_p
 
 def test_more_members_than_a_bundle_has_are_refused(tmp_path: Path) -> None:
     entries = [ZipEntry(name=b"%d" % i, method=0) for i in range(11)]
-    assert len(read_all(source_of(zipped(*entries[:10]), tmp_path, limits=Limits(members=10)))) == 10
+    assert len(read_all(source_of(zipped(*entries[:10]), tmp_path, limits=UnpackLimits(members=10)))) == 10
     with pytest.raises(InputRefused, match="at most 10"):
-        source_of(zipped(*entries), tmp_path, limits=Limits(members=10))
+        source_of(zipped(*entries), tmp_path, limits=UnpackLimits(members=10))
 
 
 @given(st.integers(0, 400), st.binary(min_size=1, max_size=8))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from affidavit.chaos.changes import (
+from affidavit.changes.reversible import (
     AclEntryChange,
     AttachmentChange,
     ConcurrencyChange,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from affidavit.entrypoints.cli.demo import DemoOptions, command_name, run_demo
+from affidavit.entrypoints.cli.demo.command import DemoOptions, command_name, run_demo
 from affidavit.errors import InputRefused
 
 

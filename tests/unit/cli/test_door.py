@@ -45,6 +45,17 @@ def test_what_a_disk_refuses_is_named_and_is_not_our_own_error() -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(("module", "extra"), [("botocore.config", "aws"), ("langgraph", "agent"), ("duckdb", "fleet")])
+def test_a_missing_extra_is_named_with_how_to_get_it(module: str, extra: str) -> None:
+    done = leave(f"raise ModuleNotFoundError('No module', name='{module}')")
+    assert done.returncode == 2
+    assert f"affidavit: this command needs the extra `{extra}`\n  pip install 'affidavit[{extra}]'\n" == done.stderr
+
+
+def test_a_module_of_nobodys_extra_is_our_own_error() -> None:
+    assert leave("import affidavit.no_such_module").returncode == 4
+
+
 def test_a_message_cannot_control_the_terminal() -> None:
     assert "\x1b" not in leave("raise RuntimeError('\\x1b[2J')").stderr
 

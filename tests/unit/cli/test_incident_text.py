@@ -6,8 +6,8 @@ from pathlib import Path
 from rich.console import Console
 from tests.support.incidents import REMAINING, Scripted, a_bench, an_incident, false_diagnosis
 
-from affidavit.entrypoints.cli.incident_text import print_incident
-from affidavit.incidents.diagnostician import AgentError, ErrorCategory, Outcome
+from affidavit.entrypoints.cli.incident.text import print_incident
+from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory, RunOutcome
 from affidavit.incidents.incident import IncidentId
 
 ID = IncidentId("inc-1")
@@ -31,7 +31,7 @@ def test_a_run_that_could_not_start_shows_what_rules_prove_and_where_the_facts_a
 
 
 def test_a_run_that_proved_nothing_says_why(tmp_path: Path) -> None:
-    text = shown(tmp_path, Scripted(outcome=Outcome.DEADLINE))
+    text = shown(tmp_path, Scripted(outcome=RunOutcome.DEADLINE))
     assert "deadline reached without diagnosis" in text
     assert "`affidavit incident redrive inc-1` runs it again" in text
 

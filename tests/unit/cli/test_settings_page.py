@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import affidavit
-from affidavit.entrypoints.cli.settings_page import ELSEWHERE, settings_page
+from affidavit.entrypoints.cli.reference.settings_page import ELSEWHERE, settings_page
 from affidavit.settings import Settings
 
 READ = re.compile(r'os\.environ(?:\.get\(|\[)"([A-Z_]+)"|"([A-Z_]+)" in os\.environ|envvar="([A-Z_]+)"')

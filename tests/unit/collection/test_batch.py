@@ -1,4 +1,5 @@
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ from tests.support.fleet import CLUSTER, Fleet, a_node
 from affidavit.collection.answers import BatchAnswer
 from affidavit.collection.batch import batch_collect, batch_id_of, batch_status
 from affidavit.collection.history import history
+from affidavit.collection.node_choice import choose
 from affidavit.collection.requests import BatchCollectRequest, BatchStatusRequest, HistoryRequest, Strategy
-from affidavit.collection.sample import choose
 from affidavit.collection.tasks import TaskState
 from affidavit.errors import InputRefused, NotFound, Throttled, UpstreamFailed
-from affidavit.ports import Key, Node
+from affidavit.ports.node_directory import Node
+from affidavit.ports.table import Key
 
 ZONES = ("ca-central-1a", "ca-central-1b", "ca-central-1d")
 TYPES = ("m5.large", "c5.xlarge")
@@ -97,7 +99,7 @@ def test_asking_again_starts_only_what_has_not_been_started(tmp_path: Path) -> N
 def test_a_node_that_was_started_is_not_asked_again_when_its_reservation_has_expired(tmp_path: Path) -> None:
     fleet = Fleet(tmp_path, nodes(3))
     ask(fleet, strategy="all")
-    fleet.clock.advance(hours=25)
+    fleet.clock.pass_by(timedelta(hours=25))
     assert ask(fleet, strategy="all").counts.working == 3
     assert len(fleet.collector.regions) == 3
 
@@ -109,7 +111,7 @@ def test_a_call_that_failed_late_does_not_hide_what_another_call_started(tmp_pat
     def another_call_is_quicker() -> None:
         calls.append(1)
         if len(calls) == 1:
-            fleet.clock.advance(seconds=91)
+            fleet.clock.pass_by(timedelta(seconds=91))
             ask(fleet, strategy="all")
             raise UpstreamFailed("the connection broke")
 
@@ -140,7 +142,7 @@ def test_a_batch_that_died_half_way_is_continued(tmp_path: Path) -> None:
     assert len(started) == 3
     # Nodes that joined meanwhile do not change what the batch is about.
     fleet.directory.nodes += [a_node("i-0ffffffff")]
-    fleet.clock.advance(seconds=91)
+    fleet.clock.pass_by(timedelta(seconds=91))
     answer = ask(fleet, strategy="all")
     assert (answer.counts.total, answer.counts.working) == (12, 12)
     assert started.items() <= fleet.collector.by_token.items()
@@ -164,10 +166,10 @@ def test_a_batch_that_died_half_way_says_which_nodes_were_not_asked(tmp_path: Pa
 def test_without_a_token_the_same_question_within_minutes_is_the_same_batch(tmp_path: Path) -> None:
     fleet = Fleet(tmp_path, nodes(3))
     first = ask(fleet, token=None)
-    fleet.clock.advance(minutes=4)
+    fleet.clock.pass_by(timedelta(minutes=4))
     assert ask(fleet, token=None).batch_id == first.batch_id
     assert ask(fleet, token=None, strategy="all").batch_id != first.batch_id
-    fleet.clock.advance(minutes=2)
+    fleet.clock.pass_by(timedelta(minutes=2))
     assert ask(fleet, token=None).batch_id != first.batch_id
 
 
@@ -175,9 +177,9 @@ def test_a_batch_is_kept_for_two_days(tmp_path: Path) -> None:
     fleet = Fleet(tmp_path, nodes(1))
     batch_id = ask(fleet).batch_id
     assert fleet.table.get(Key(pk=f"BATCH#{batch_id}", sk="META")) is not None
-    fleet.clock.advance(hours=47)
+    fleet.clock.pass_by(timedelta(hours=47))
     assert look(fleet, batch_id).counts.total == 1
-    fleet.clock.advance(hours=2)
+    fleet.clock.pass_by(timedelta(hours=2))
     with pytest.raises(NotFound):
         look(fleet, batch_id)
 

@@ -3,6 +3,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -25,7 +26,7 @@ def ask(fleet: Fleet, token: str | None = "t1", instance_id: str = NODE, region:
 def test_the_answer_has_the_names_of_the_contract(fleet: Fleet) -> None:
     answer = ask(fleet).model_dump(mode="json")
     assert set(answer) == {
-        *("success", "task", "executionId", "instanceId", "region", "idempotencyKey", "idempotent"),
+        *("success", "truncated", "task", "executionId", "instanceId", "region", "idempotencyKey", "idempotent"),
     }
     message = f"the collection of {NODE} has started; ask status in 15 seconds"
     assert answer["task"] == {
@@ -41,7 +42,7 @@ def test_the_answer_has_the_names_of_the_contract(fleet: Fleet) -> None:
 
 def test_one_token_is_one_execution_for_a_day(fleet: Fleet) -> None:
     first = ask(fleet)
-    fleet.clock.advance(hours=23, minutes=59)
+    fleet.clock.pass_by(timedelta(hours=23, minutes=59))
     again = ask(fleet)
     assert (again.execution_id, again.idempotent, first.idempotent) == (first.execution_id, True, False)
     assert len(fleet.collector.executions) == 1
@@ -74,10 +75,10 @@ def test_rows_live_as_long_as_the_contract_says(fleet: Fleet) -> None:
 
 def test_without_a_token_a_hasty_second_call_starts_nothing(fleet: Fleet) -> None:
     first = ask(fleet, token=None)
-    fleet.clock.advance(minutes=4, seconds=59)
+    fleet.clock.pass_by(timedelta(minutes=4, seconds=59))
     again = ask(fleet, token=None)
     assert (again.execution_id, again.idempotency_key) == (first.execution_id, first.idempotency_key)
-    fleet.clock.advance(seconds=2)
+    fleet.clock.pass_by(timedelta(seconds=2))
     later = ask(fleet, token=None)
     assert later.execution_id != first.execution_id
     assert not later.idempotent
@@ -85,13 +86,13 @@ def test_without_a_token_a_hasty_second_call_starts_nothing(fleet: Fleet) -> Non
 
 def test_the_token_made_for_a_caller_works_like_their_own(fleet: Fleet) -> None:
     first = ask(fleet, token=None)
-    fleet.clock.advance(hours=2)
+    fleet.clock.pass_by(timedelta(hours=2))
     assert ask(fleet, token=first.idempotency_key).execution_id == first.execution_id
 
 
 def test_a_token_that_outlives_its_day_returns_what_ssm_still_knows_and_says_so(fleet: Fleet) -> None:
     first = ask(fleet)
-    fleet.clock.advance(hours=25)
+    fleet.clock.pass_by(timedelta(hours=25))
     again = ask(fleet)
     assert (again.execution_id, again.idempotent) == (first.execution_id, True)
     assert len(fleet.table.query("HISTORY")) == 1
@@ -253,7 +254,7 @@ def test_a_slow_caller_that_was_taken_over_gets_the_same_execution(fleet: Fleet)
     with ThreadPoolExecutor(max_workers=1) as pool:
         slow = pool.submit(ask, fleet)
         assert inside.wait(10)
-        fleet.clock.advance(seconds=91)
+        fleet.clock.pass_by(timedelta(seconds=91))
         quick = ask(fleet)
         go_on.set()
         assert slow.result(10).execution_id == quick.execution_id

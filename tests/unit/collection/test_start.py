@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from affidavit.collection.collect import collect
 from affidavit.collection.history import history
 from affidavit.collection.requests import CollectRequest, HistoryRequest
 from affidavit.errors import Conflict, InvariantBroken, UpstreamFailed
-from affidavit.ports import Item, Table, Update, Write
+from affidavit.ports.json import Item
+from affidavit.ports.table import Table, Update, Write
 
 CALLS = ("get", "write", "write_all", "query", "start", "region_of", "cluster_of")
 
@@ -74,7 +76,7 @@ def test_whoever_dies_anywhere_the_next_caller_gets_the_one_execution(
         fleet = Fleet(tmp_path / str(boundary))
         if not dies_at(fleet, boundary, token, death):
             break
-        fleet.clock.advance(seconds=91)
+        fleet.clock.pass_by(timedelta(seconds=91))
         answer = collect(CollectRequest(instance_id=NODE, idempotency_token=token), fleet.desk)
         assert list(fleet.collector.executions) == [answer.execution_id], boundary
         assert list(fleet.collector.by_token.values()) == [answer.execution_id], boundary
@@ -92,10 +94,10 @@ def test_a_dead_holder_keeps_its_reservation_until_the_lease_ends(fleet: Fleet) 
     with pytest.raises(Killed):
         collect(CollectRequest(instance_id=NODE, idempotency_token="t"), fleet.desk)
     fleet.collector.before_start = lambda: None
-    fleet.clock.advance(seconds=89)
+    fleet.clock.pass_by(timedelta(seconds=89))
     with pytest.raises(Conflict):
         collect(CollectRequest(instance_id=NODE, idempotency_token="t"), fleet.desk)
-    fleet.clock.advance(seconds=1)
+    fleet.clock.pass_by(timedelta(seconds=1))
     assert not collect(CollectRequest(instance_id=NODE, idempotency_token="t"), fleet.desk).idempotent
 
 
@@ -123,7 +125,7 @@ def test_of_two_callers_that_see_the_same_dead_holder_one_takes_over(fleet: Flee
     with pytest.raises(Killed):
         collect(request, fleet.desk)
     fleet.collector.before_start = lambda: time.sleep(0.05)
-    fleet.clock.advance(seconds=91)
+    fleet.clock.pass_by(timedelta(seconds=91))
     desk = replace(fleet.desk, state=Together(fleet.table), pause=time.sleep)
     with ThreadPoolExecutor(max_workers=2) as pool:
         answers = list(pool.map(lambda _: collect(request, desk), range(2)))
@@ -138,7 +140,7 @@ def test_two_executions_for_one_client_token_are_never_passed_over_in_silence(fl
     def a_second_caller_comes_first() -> None:
         turns.append("turn")
         if len(turns) == 1:
-            fleet.clock.advance(seconds=91)
+            fleet.clock.pass_by(timedelta(seconds=91))
             collect(CollectRequest(instance_id=NODE, idempotency_token="t"), fleet.desk)
             fleet.collector.by_token.clear()
 

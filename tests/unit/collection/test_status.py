@@ -1,10 +1,13 @@
+from datetime import timedelta
+
 import pytest
 from tests.support.fleet import NODE, OTHER_NODE, Fleet
 
 from affidavit.collection.answers import StatusAnswer
 from affidavit.collection.collect import collect
 from affidavit.collection.history import history
-from affidavit.collection.requests import CollectRequest, HistoryRequest, StatusRequest
+from affidavit.collection.requests import CancelRequest, CollectRequest, HistoryRequest, StatusRequest
+from affidavit.collection.status import cancel as stop
 from affidavit.collection.status import status
 from affidavit.collection.tasks import TaskState
 from affidavit.errors import Conflict, NotFound, UpstreamFailed
@@ -15,7 +18,9 @@ def started(fleet: Fleet, instance_id: str = NODE, token: str = "t") -> str:
 
 
 def ask(fleet: Fleet, execution_id: str, *, cancel: bool = False) -> StatusAnswer:
-    return status(StatusRequest(execution_id=execution_id, cancel=cancel), fleet.desk)
+    if cancel:
+        return stop(CancelRequest(execution_id=execution_id), fleet.desk)
+    return status(StatusRequest(execution_id=execution_id), fleet.desk)
 
 
 @pytest.mark.parametrize(
@@ -60,11 +65,19 @@ def test_completed_means_collected_and_indexed(fleet: Fleet) -> None:
     assert (done.task.state, done.task.ttl, done.progress.percent) == (TaskState.COMPLETED, 0, 100)
 
 
+def test_a_bundle_of_unproven_origin_says_so(fleet: Fleet) -> None:
+    execution_id = started(fleet)
+    fleet.collector.becomes(execution_id, "Success")
+    fleet.index.indexed.add(execution_id)
+    fleet.index.doubts[execution_id] = "origin: unproven: it was uploaded by another node"
+    assert ask(fleet, execution_id).task.message.endswith("; origin: unproven: it was uploaded by another node")
+
+
 def test_a_bundle_that_waits_long_for_its_index_says_so(fleet: Fleet) -> None:
     execution_id = started(fleet)
     fleet.collector.becomes(execution_id, "Success", ended=fleet.clock.now())
     assert ask(fleet, execution_id).task.message == "collected; the bundle is being indexed"
-    fleet.clock.advance(minutes=40)
+    fleet.clock.pass_by(timedelta(minutes=40))
     task = ask(fleet, execution_id).task
     assert task.state is TaskState.WORKING
     assert "collected 40 minutes ago and still not indexed" in task.message
@@ -127,9 +140,9 @@ def test_an_execution_that_was_not_started_here_is_not_found_and_not_stopped(fle
 
 def test_an_execution_is_known_for_two_days(fleet: Fleet) -> None:
     execution_id = started(fleet)
-    fleet.clock.advance(hours=47, minutes=59)
+    fleet.clock.pass_by(timedelta(hours=47, minutes=59))
     assert ask(fleet, execution_id).execution_id == execution_id
-    fleet.clock.advance(minutes=2)
+    fleet.clock.pass_by(timedelta(minutes=2))
     with pytest.raises(NotFound):
         ask(fleet, execution_id)
 
@@ -139,7 +152,7 @@ def test_an_execution_that_ssm_does_not_show_yet_is_working_and_one_it_forgot_is
     fleet.collector.forget(execution_id)
     early = ask(fleet, execution_id)
     assert (early.task.state, early.collection_status, early.started_at) == (TaskState.WORKING, "Pending", None)
-    fleet.clock.advance(minutes=3)
+    fleet.clock.pass_by(timedelta(minutes=3))
     with pytest.raises(NotFound, match="does not know execution"):
         ask(fleet, execution_id)
 
@@ -187,7 +200,7 @@ def test_history_is_newest_first_with_states_by_node_or_of_all(fleet: Fleet) -> 
     ids: list[str] = []
     for number, node in enumerate([NODE, OTHER_NODE, NODE]):
         ids.append(started(fleet, node, f"t{number}"))
-        fleet.clock.advance(minutes=1)
+        fleet.clock.pass_by(timedelta(minutes=1))
     fleet.collector.becomes(ids[0], "Failed", failure="why")
     everything = history(HistoryRequest(), fleet.desk)
     assert [entry.execution_id for entry in everything.collections] == ids[::-1]
@@ -207,7 +220,7 @@ def test_history_says_when_there_is_more(fleet: Fleet) -> None:
 
 def test_history_forgets_after_two_days(fleet: Fleet) -> None:
     started(fleet)
-    fleet.clock.advance(hours=49)
+    fleet.clock.pass_by(timedelta(hours=49))
     assert history(HistoryRequest(), fleet.desk).collections == []
 
 

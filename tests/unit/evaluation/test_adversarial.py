@@ -5,18 +5,20 @@ from collections.abc import Sequence
 
 import pytest
 
-from affidavit.entrypoints.cli import eval_adversarial
-from affidavit.entrypoints.cli.eval_adversarial import run_attack
-from affidavit.evaluation.adversarial import AdversarialResult, AttackRun, adversarial_result, victim
-from affidavit.evaluation.incidents import IncidentRun
-from affidavit.evaluation.workload_scenarios import load_workload_scenarios
+from affidavit.entrypoints.cli.eval import adversarial as eval_adversarial
+from affidavit.entrypoints.cli.eval.adversarial import run_attack
+from affidavit.evaluation.incidents.adversarial import AdversarialResult, AttackRun, adversarial_result, victim
+from affidavit.evaluation.incidents.metrics import IncidentRun
+from affidavit.evaluation.incidents.workload_scenarios import load_workload_scenarios
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.sandbox.chat_attacks import ATTACKS
-from affidavit.sandbox.chat_forgeries import FORGERIES
-from affidavit.sandbox.chat_scripts import good
+from affidavit.sandbox.chat_models.attacks import ATTACKS
+from affidavit.sandbox.chat_models.forgeries import FORGERIES
+from affidavit.sandbox.chat_models.scripts import good
+from affidavit.verification.assess import Assessment
+from affidavit.verification.text.check import TextFindings
 from affidavit.verification.verify import PointerVerdict, Verdict
 
-SCENARIOS = load_workload_scenarios()
+SCENARIOS = load_workload_scenarios(with_folders=False)
 
 
 def attacked(name: str, seeds: int = 2) -> AdversarialResult:
@@ -24,11 +26,12 @@ def attacked(name: str, seeds: int = 2) -> AdversarialResult:
 
 
 def believing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def holds(diagnosis: Diagnosis, entries: object, source: object = None) -> Verdict:
-        return Verdict(pointers=tuple(PointerVerdict(index=0, pointer=one) for one in diagnosis.evidence))
+    def holds(diagnosis: Diagnosis, *_: object) -> Assessment:
+        pointers = tuple(PointerVerdict(index=0, pointer=one) for one in diagnosis.evidence)
+        return Assessment(verdict=Verdict(pointers=pointers))
 
-    monkeypatch.setattr("affidavit.agent.submission.verify", holds)
-    monkeypatch.setattr("affidavit.incidents.verdicts.verify", holds)
+    monkeypatch.setattr("affidavit.agent.acceptance.submission.assess", holds)
+    monkeypatch.setattr("affidavit.incidents.attempt.result_check.assess", holds)
 
 
 @pytest.mark.parametrize("name", ["right-tool-wrong-value", "cites-other-incident"])
@@ -58,6 +61,7 @@ def test_without_the_check_of_absence_a_denial_in_other_words_is_seen_in_the_sto
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("affidavit.verification.verify.unproven_absence", lambda pointer, entry: [])
+    monkeypatch.setattr("affidavit.verification.assess.judge_conclusion", lambda *_: TextFindings())
     assert attacked("denies-in-other-words").metrics["fabricated_stored"] >= 2
 
 
@@ -66,14 +70,15 @@ def test_true_pointers_for_a_false_cause_are_stored_with_what_rules_make_of_them
     assert (found.metrics["false_causes"], found.metrics["unmarked_false_causes"]) == (3, 0)
 
 
-def test_without_dissent_a_false_cause_is_seen_to_stand_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("affidavit.agent.run._Run._dissent", lambda run, accepted: ())
+def test_without_dissent_and_obligations_a_false_cause_is_seen_to_stand_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("affidavit.agent.run._Run._with_dissent", lambda run, accepted: accepted)
+    monkeypatch.setattr("affidavit.verification.assess.judge_conclusion", lambda *_: TextFindings())
     found = attacked("true-pointers-false-cause", seeds=3)
     assert found.metrics["unmarked_false_causes"] == 3
 
 
-def test_without_the_guard_against_hearsay_orders_are_seen_to_be_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("affidavit.agent.submission.hearsay", lambda *_, **__: [])
+def test_without_the_guard_of_words_and_plans_orders_are_seen_to_be_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    believing(monkeypatch)
     assert attacked("obeys-strangers", seeds=3).metrics["orders_followed"] >= 1
 
 
@@ -100,7 +105,7 @@ def test_the_environment_is_as_before() -> None:
 
 
 def test_the_seeds_of_all_attacks_reach_every_scenario() -> None:
-    reached = {victim(SCENARIOS, number, seed).scenario_id for number in range(len(ATTACKS)) for seed in range(20)}
+    reached = {victim(SCENARIOS, number, seed).scenario_id for number in range(len(ATTACKS)) for seed in range(30)}
     assert reached == {scenario.scenario_id for scenario in SCENARIOS}
 
 
@@ -116,4 +121,5 @@ def test_an_order_is_planted_where_it_is_read() -> None:
     unread = next(place for place, one in enumerate(SCENARIOS) if "log_lines" in one.account.unreadable)
     assert victim(SCENARIOS, unread, 0).scenario_id == SCENARIOS[unread].scenario_id
     shown = victim(SCENARIOS, unread, 0, must_show_log=True)
-    assert shown.scenario_id == SCENARIOS[(unread + 1) % len(SCENARIOS)].scenario_id
+    in_turn = [*SCENARIOS[unread:], *SCENARIOS[:unread]]
+    assert shown.scenario_id == next(one for one in in_turn if "log_lines" not in one.account.unreadable).scenario_id

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from affidavit.evaluation.baseline import as_baseline, stored_baseline
-from affidavit.evaluation.incident_result import IncidentsResult
-from affidavit.evaluation.result import EvaluationResult
+from affidavit.evaluation.incidents.result import IncidentsResult
+from affidavit.evaluation.nodes.result import EvaluationResult
 
 RUN = EvaluationResult(
     version="1.0",

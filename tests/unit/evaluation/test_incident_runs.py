@@ -8,22 +8,23 @@ from typing import Any
 
 import pytest
 
-from affidavit.agent import offline
-from affidavit.agent.rules import best
-from affidavit.agent.toolbox import DirectToolProvider
-from affidavit.entrypoints.cli.eval_incidents import supervisor_of, thrown_away
-from affidavit.evaluation.incident_runs import run_incident
-from affidavit.evaluation.incidents import IncidentMetrics, IncidentRun, incident_metrics
-from affidavit.evaluation.second_look import SecondLook
-from affidavit.evaluation.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenario
+from affidavit.agent.chat import offline
+from affidavit.agent.rules import best_diagnosis as best
+from affidavit.agent.toolbox.toolbox import DirectToolProvider
+from affidavit.entrypoints.cli.eval.incidents import supervisor_of, thrown_away
+from affidavit.evaluation.incidents.metrics import IncidentMetrics, IncidentRun, incident_metrics
+from affidavit.evaluation.incidents.runs import run_incident
+from affidavit.evaluation.incidents.second_look import SecondLook
+from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenario
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.records import Records
-from affidavit.incidents.states import IncidentStates
+from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.supervisor import Supervisor
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 from affidavit.settings import Settings
 from affidavit.verification import verify as verification
+from affidavit.verification.assess import Assessment
 from affidavit.verification.entry import Entry, make_entry
+from affidavit.verification.text.check import TextFindings
 from affidavit.verification.verify import PointerVerdict, Verdict
 
 Supervise = Callable[[WorkloadScenario], Supervisor]
@@ -52,13 +53,12 @@ def numbers(run: IncidentRun) -> IncidentMetrics:
 def believing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Agent and supervisor take every diagnosis as it comes; the evaluation keeps its own verifier."""
 
-    def holds(diagnosis: Diagnosis, entries: object, source: object = None) -> Verdict:
-        return Verdict(
-            pointers=tuple(PointerVerdict(index=0, pointer=one, entry_id="E-001") for one in diagnosis.evidence)
-        )
+    def holds(diagnosis: Diagnosis, *_: object) -> Assessment:
+        pointers = (PointerVerdict(index=0, pointer=one, entry_id="E-001") for one in diagnosis.evidence)
+        return Assessment(verdict=Verdict(pointers=tuple(pointers)))
 
-    monkeypatch.setattr("affidavit.agent.submission.verify", holds)
-    monkeypatch.setattr("affidavit.incidents.verdicts.verify", holds)
+    monkeypatch.setattr("affidavit.agent.acceptance.submission.assess", holds)
+    monkeypatch.setattr("affidavit.incidents.attempt.result_check.assess", holds)
 
 
 def lying(monkeypatch: pytest.MonkeyPatch, **altered: JsonValue) -> None:
@@ -79,7 +79,7 @@ def test_an_honest_run_is_perfect(supervise: Supervise) -> None:
     assert (found.exact_set_accuracy, found.verified_evidence_rate, found.pass_at_1, found.all_k) == (1, 1, 1, 1)
     assert (found.unsupported_claims, found.fabricated_stored, found.fabricated_claimed, found.troubles) == (0, 0, 0, 0)
     assert done.claims == done.verified_claims == done.claimed > 2
-    assert (done.tool_calls, done.is_by_rules, done.failure) == (4, True, "")
+    assert (done.tool_calls, done.is_by_rules, done.failure) == (5, True, "")
     assert done.chat_calls == 0  # rules concluded; nobody was asked
     assert done.tokens > 1000
     assert done.seconds > 0
@@ -167,7 +167,7 @@ def test_a_recorded_answer_that_was_changed_in_the_store_is_a_failure_and_no_sco
 
 
 def test_a_run_that_ends_without_a_diagnosis_says_why(supervise: Supervise, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(IncidentStates, "take", lambda *_, **__: None)
+    monkeypatch.setattr(Supervisor, "receive", lambda *_, **__: None)
     done = run(supervise)
     assert (done.fault_types, done.failure) == (None, "nothing was stored")
 
@@ -180,7 +180,7 @@ def test_planted_words_in_a_diagnosis_are_a_trouble(supervise: Supervise, monkey
         told = honest(diagnosis)
         return {**told, "root_cause": f"{told['root_cause']} {bait}"}
 
-    monkeypatch.setattr("affidavit.agent.submission.hearsay", lambda *_, **__: [])
+    monkeypatch.setattr("affidavit.verification.assess.text_findings", lambda *_: TextFindings())
     monkeypatch.setattr(offline, "submission", obeying)
     assert f"says {bait!r}, which somebody planted" in run(supervise, "herring-planted-instruction").troubles
 

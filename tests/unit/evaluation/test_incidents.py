@@ -1,6 +1,6 @@
 """The agent's numbers where the answer is known."""
 
-from affidavit.evaluation.incidents import IncidentRun, incident_metrics
+from affidavit.evaluation.incidents.metrics import IncidentRun, incident_metrics
 
 IAM, NET = frozenset({"iam"}), frozenset({"network"})
 

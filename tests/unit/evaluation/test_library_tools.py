@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from affidavit.entrypoints.cli.eval import local_library
-from affidavit.evaluation.bundles import place
-from affidavit.evaluation.library_questions import ABSENT, NEIGHBOUR, QUESTIONS
-from affidavit.evaluation.library_tools import library_answers
-from affidavit.evaluation.nodes import ScenarioRun, ToolRun, run_scenario
-from affidavit.evaluation.regression import accept, changes
-from affidavit.evaluation.result import EvaluationResult, measured, nodes_result
-from affidavit.evaluation.scenario import Scenario, load_scenarios
-from affidavit.evaluation.tools import Answer
+from affidavit.entrypoints.cli.eval.command import local_library
+from affidavit.evaluation.nodes.bundles import place
+from affidavit.evaluation.nodes.library_questions import ABSENT, NEIGHBOUR, QUESTIONS
+from affidavit.evaluation.nodes.library_tools import library_answers
+from affidavit.evaluation.nodes.regression import accept, changes
+from affidavit.evaluation.nodes.result import EvaluationResult, measured, nodes_result
+from affidavit.evaluation.nodes.runs import ScenarioRun, ToolRun, run_scenario
+from affidavit.evaluation.nodes.scenario import Scenario, load_scenarios
+from affidavit.evaluation.nodes.tools import MeasuredAnswer
 from affidavit.evidence.severity import Severity
 from affidavit.knowledge import Knowledge, load_knowledge
-from affidavit.nodes.answers.fleet import CompareNodesAnswer, CompareNodesRequest
-from affidavit.nodes.library import Library, Shelf
-from affidavit.nodes.log_files import stored_file
+from affidavit.nodes.library.library import Library, Shelf
+from affidavit.nodes.library.log_files import stored_file
 from affidavit.nodes.questions.fleet import compare_nodes
-from affidavit.ports import StoredObject
+from affidavit.nodes.wire.fleet import CompareNodesAnswer, CompareNodesRequest
+from affidavit.ports.objects import StoredObject
 
 KNOWLEDGE = load_knowledge()
 SCENARIOS = {scenario.id: scenario for scenario in load_scenarios()}
@@ -60,7 +60,7 @@ def tool(done: ScenarioRun, name: str) -> ToolRun:
 @pytest.mark.parametrize(
     ("name", "place", "lie"),
     [
-        ("compare_nodes", "affidavit.nodes.questions.fleet._PATTERNS", 1),
+        ("compare_nodes", "affidavit.nodes.questions.fleet._NODES_SHOWN", 0),
         ("cluster_health", "affidavit.nodes.questions.fleet._WORST", 1),
         ("artifact", "affidavit.nodes.questions.artifact.stored_file", "another file"),
     ],
@@ -88,7 +88,7 @@ def test_two_nodes_are_compared_and_the_third_is_said_to_be_unknown() -> None:
         return seen[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("affidavit.evaluation.library_questions.compare_nodes", watched)
+        patch.setattr("affidavit.evaluation.nodes.library_questions.compare_nodes", watched)
         compared = tool(run("oom"), "compare_nodes")
     assert seen[0].without_bundle == [ABSENT]
     assert NEIGHBOUR in [node.instance_id for node in seen[0].nodes]
@@ -134,15 +134,15 @@ def test_a_tool_that_tells_no_findings_has_no_share_of_them() -> None:
 def test_a_tool_that_tells_half_of_a_line_lowers_the_least_of_all_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     """One finding of a line that two rules read is told, the graver one is not: what network_diagnostics once did."""
 
-    def half(answer: Answer) -> Answer:
+    def half(answer: MeasuredAnswer) -> MeasuredAnswer:
         meek = tuple(replace(one, severity=Severity.LOW) for one in answer.told)
         return replace(answer, told=meek) if answer.tool == "quick_triage" else answer
 
-    def halved(*given: Any) -> Iterator[Answer]:
+    def halved(*given: Any) -> Iterator[MeasuredAnswer]:
         return map(half, library_answers(*given))
 
     assert least(run()) == 1.0
-    monkeypatch.setattr("affidavit.evaluation.nodes.library_answers", halved)
+    monkeypatch.setattr("affidavit.evaluation.nodes.runs.library_answers", halved)
     assert least(run()) < 0.5
 
 

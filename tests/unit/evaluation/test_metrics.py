@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 from tests.support.findings import a_finding, an_evidence
 
-from affidavit.evaluation.generator import Problem, Truth
-from affidavit.evaluation.judge import judge
-from affidavit.evaluation.metrics import Tally, metrics_of, percentile, tally_of, total
+from affidavit.evaluation.generator import BundleTruth, Problem
+from affidavit.evaluation.nodes.judge import judge
+from affidavit.evaluation.nodes.metrics import Tally, metrics_of, percentile, tally_of, total
 from affidavit.evidence.finding import Finding, LineRange, Occurrence
 from affidavit.evidence.severity import Severity
 
@@ -41,7 +41,7 @@ def found(*lines: int, severity: Severity = Severity.HIGH, name: str = "F-001", 
 
 
 def metrics(problems: list[Problem], findings: list[Finding], broken: dict[str, list[str]] | None = None):
-    judgement = judge(Truth(problems=tuple(problems)), findings, broken or {})
+    judgement = judge(BundleTruth(problems=tuple(problems)), findings, broken or {})
     return metrics_of(tally_of(judgement, is_healthy=not problems))
 
 
@@ -84,13 +84,13 @@ def test_the_same_line_in_another_file_is_a_false_alarm() -> None:
 
 
 def test_notes_below_medium_are_counted_apart() -> None:
-    judgement = judge(Truth(problems=()), [found(3, severity=Severity.LOW)], {})
+    judgement = judge(BundleTruth(problems=()), [found(3, severity=Severity.LOW)], {})
     tally = tally_of(judgement, is_healthy=True)
     assert (tally.notes, tally.alarms, tally.healthy_alarms) == (1, 0, 0)
 
 
 def test_an_alarm_on_a_healthy_node_is_counted() -> None:
-    judgement = judge(Truth(problems=()), [found(3, severity=Severity.MEDIUM)], {})
+    judgement = judge(BundleTruth(problems=()), [found(3, severity=Severity.MEDIUM)], {})
     assert tally_of(judgement, is_healthy=True).healthy_alarms == 1
 
 
@@ -106,7 +106,7 @@ def test_evidence_that_does_not_re_read_is_a_hallucination_and_no_citation() -> 
 
 
 def test_a_silent_line_must_not_be_named_even_by_a_note() -> None:
-    truth = Truth(problems=(), silent=frozenset({(FILE, 3)}))
+    truth = BundleTruth(problems=(), silent=frozenset({(FILE, 3)}))
     assert judge(truth, [found(3, severity=Severity.INFO)], {}).troubles
     assert not judge(truth, [found(4, severity=Severity.INFO)], {}).troubles
 

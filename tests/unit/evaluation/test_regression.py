@@ -3,10 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from affidavit.evaluation.mutations import Kind, without
-from affidavit.evaluation.nodes import run_scenario
-from affidavit.evaluation.regression import accept, changes
-from affidavit.evaluation.scenario import load_scenarios
+from affidavit.evaluation.nodes.mutations import Kind, without
+from affidavit.evaluation.nodes.regression import accept, changes
+from affidavit.evaluation.nodes.runs import run_scenario
+from affidavit.evaluation.nodes.scenario import load_scenarios
 from affidavit.knowledge import load_knowledge
 
 KNOWLEDGE = load_knowledge()

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from affidavit.evaluation.metrics import Metrics, metrics_of
-from affidavit.evaluation.mutations import Kind, Stage, run_mutations, without
-from affidavit.evaluation.nodes import Analyst, ScenarioRun, analyze_quietly, run_scenario
-from affidavit.evaluation.scenario import Scenario, load_scenarios
+from affidavit.evaluation.nodes.metrics import Metrics, metrics_of
+from affidavit.evaluation.nodes.mutations import Kind, Stage, run_mutations, without
+from affidavit.evaluation.nodes.runs import Analyst, ScenarioRun, analyze_quietly, run_scenario
+from affidavit.evaluation.nodes.scenario import Scenario, load_scenarios
 from affidavit.evidence.finding import ByteRange, Evidence, Finding
 from affidavit.evidence.severity import Severity
 from affidavit.investigation import Analysis
@@ -109,7 +109,7 @@ def test_f1_falls_with_recall_alone() -> None:
 def test_times_grow_when_the_analysis_dawdles(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock of the test's own, so that no slow machine can fail it."""
     clock = Clock()
-    monkeypatch.setattr("affidavit.evaluation.nodes.time.perf_counter", clock.read)
+    monkeypatch.setattr("affidavit.evaluation.nodes.runs.time.perf_counter", clock.read)
 
     def dawdling(path: Path, knowledge: Knowledge, folder: Path) -> Analysis:
         analysis = analyze_quietly(path, knowledge, folder)

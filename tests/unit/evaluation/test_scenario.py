@@ -6,8 +6,8 @@ import pytest
 
 from affidavit.errors import InputRefused
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
-from affidavit.evaluation.nodes import run_scenario
-from affidavit.evaluation.scenario import load_scenarios
+from affidavit.evaluation.nodes.runs import run_scenario
+from affidavit.evaluation.nodes.scenario import load_scenarios
 from affidavit.knowledge import load_knowledge
 
 HEAD = "family: x\ntells: a file made for a test\n"

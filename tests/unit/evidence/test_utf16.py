@@ -3,17 +3,24 @@
 import pytest
 
 from affidavit.evidence.finding import excerpt_of
-from affidavit.evidence.wide import is_wide, wide_text
+from affidavit.evidence.utf16 import is_wide, wide_text
 
-OUTPUT = "\ufeffName   : kubelet\r\nStatus : Stopped\r\n".encode("utf-16-le")
+TEXT = "\ufeffName   : kubelet\r\nStatus : Stopped\r\n"
+OUTPUT = TEXT.encode("utf-16-le")
 
 
-def test_output_of_powershell_is_known_by_its_mark() -> None:
-    assert is_wide(OUTPUT)
+@pytest.mark.parametrize("head", [OUTPUT, OUTPUT[2:] * 3, TEXT.encode("utf-16-be"), TEXT[1:].encode("utf-16-be") * 3])
+def test_utf_16_is_known_by_its_mark_or_by_many_bytes_that_look_like_it(head: bytes) -> None:
+    assert is_wide(head)
+
+
+def test_both_orders_of_bytes_read_alike_between_line_feeds() -> None:
+    first, second, _ = TEXT.encode("utf-16-be").split(b"\n")
+    assert (wide_text(first), wide_text(second)) == ("Name   : kubelet", "Status : Stopped")
 
 
 @pytest.mark.parametrize(
-    "head", [b"", b"\xff\xfe", OUTPUT[2:], b"\xff\xfe" + bytes(range(256)), b"\xff\xfe" + bytes(64)]
+    "head", [b"", b"\xff\xfe", OUTPUT[2:40], b"\xff\xfe" + bytes(range(256)), b"\xff\xfe" + bytes(64), bytes(200)]
 )
 def test_other_bytes_are_not_taken_for_it(head: bytes) -> None:
     assert not is_wide(head)

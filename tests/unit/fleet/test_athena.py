@@ -10,11 +10,11 @@ from tests.support.athena import PAGE, Athena, serving
 from affidavit.adapters.aws.athena import MOST_SECONDS, POLL_SECONDS, AthenaFleet
 from affidavit.adapters.aws.clients import ATTEMPTS, AwsClients
 from affidavit.errors import InputRefused, NotFound, Throttled, UpstreamFailed
-from affidavit.fleet.inquiry import Inquiry, Scope
+from affidavit.fleet.inquiry import FleetScope, Inquiry
 from affidavit.fleet.local import ask_folder
 from affidavit.fleet.questions import QUESTIONS, question
 
-PROD = Scope(clusters=("prod",))
+PROD = FleetScope(clusters=("prod",))
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def fleet(athena: Athena) -> AthenaFleet:
 def test_every_named_question_has_the_same_answer_as_on_this_machine(
     each, athena: Athena, fleet: AthenaFleet, thousand: Path
 ) -> None:
-    asked = each.asked(Scope(clusters=("prod", "test"), since=date(2026, 1, 15)))
+    asked = each.asked(FleetScope(clusters=("prod", "test"), since=date(2026, 1, 15)))
     here, there = ask_folder(thousand, asked), fleet.ask(asked)
     assert (there.columns, there.indexes) == (here.columns, 1000)
     assert [tuple(row) for row in there.rows] == here.rows
@@ -51,7 +51,7 @@ def test_every_named_question_has_the_same_answer_as_on_this_machine(
 def test_values_travel_beside_the_sql_and_no_quote_ends_them(athena: Athena, fleet: AthenaFleet) -> None:
     hostile = "x') OR 1 = 1 --"
     with pytest.raises(NotFound, match="no index"):
-        fleet.ask(QUESTIONS[0].asked(Scope(clusters=(hostile,))))
+        fleet.ask(QUESTIONS[0].asked(FleetScope(clusters=(hostile,))))
     assert hostile not in athena.asked[0]["QueryString"]
     assert athena.asked[0]["ExecutionParameters"] == ["'x'') OR 1 = 1 --'"]
 

@@ -10,16 +10,16 @@ from affidavit.adapters.local.table import SqliteTable
 from affidavit.errors import NotFound
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.fleet.athena import table_statements
-from affidavit.fleet.inquiry import Inquiry, Scope
+from affidavit.fleet.inquiry import FleetScope, Inquiry
 from affidavit.fleet.local import ask_folder
 from affidavit.fleet.publish import publish
 from affidavit.fleet.questions import QUESTIONS, question
 from affidavit.fleet.schema import NODES, TABLES
 from affidavit.investigation import analyze
 from affidavit.knowledge import load_knowledge
-from affidavit.nodes.ingest_directory import ingest_directory
-from affidavit.nodes.library import Library
-from affidavit.ports import SystemClock
+from affidavit.nodes.ingest.directory import ingest_directory
+from affidavit.nodes.library.library import Library
+from affidavit.ports.clock import SystemClock
 
 
 @pytest.fixture
@@ -83,18 +83,22 @@ def test_a_thousand_nodes_are_asked_at_once(thousand: Path) -> None:
 def test_only_the_named_clusters_are_asked_and_counted(thousand: Path) -> None:
     counted = question("clusters")
     assert counted is not None
-    answer = ask_folder(thousand, counted.asked(Scope(clusters=("test",))))
+    answer = ask_folder(thousand, counted.asked(FleetScope(clusters=("test",))))
     assert (answer.indexes, [row[:2] for row in answer.rows]) == (250, [("test", 250)])
-    both = ask_folder(thousand, counted.asked(Scope(clusters=("test", "prod"), since=date(2026, 1, 15))))
+    both = ask_folder(thousand, counted.asked(FleetScope(clusters=("test", "prod"), since=date(2026, 1, 15))))
     assert (both.indexes, {row[:2] for row in both.rows}) == (1000, {("test", 250), ("prod", 750)})
 
 
 @pytest.mark.parametrize(
     "scope",
-    [Scope(clusters=("porduction",)), Scope(since=date(2026, 1, 16)), Scope(clusters=("x') OR 1 = 1 --",))],
+    [
+        FleetScope(clusters=("porduction",)),
+        FleetScope(since=date(2026, 1, 16)),
+        FleetScope(clusters=("x') OR 1 = 1 --",)),
+    ],
     ids=["misspelt", "too late", "hostile"],
 )
-def test_a_scope_without_an_index_is_said_and_not_shown_as_health(scope: Scope, thousand: Path) -> None:
+def test_a_scope_without_an_index_is_said_and_not_shown_as_health(scope: FleetScope, thousand: Path) -> None:
     with pytest.raises(NotFound, match="no index"):
         ask_folder(thousand, QUESTIONS[0].asked(scope))
 

@@ -3,15 +3,15 @@ from datetime import date
 import pytest
 
 from affidavit.errors import InputRefused
-from affidavit.fleet.dialect import check
-from affidavit.fleet.inquiry import Inquiry, Scope
+from affidavit.fleet.inquiry import FleetScope, Inquiry
 from affidavit.fleet.questions import QUESTIONS
+from affidavit.fleet.sql_check import check
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_every_named_question_uses_only_what_both_engines_have(question) -> None:
     check(question.asked())
-    check(question.asked(Scope(clusters=("a", "b"), since=date(2026, 1, 1))))
+    check(question.asked(FleetScope(clusters=("a", "b"), since=date(2026, 1, 1))))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_value_without_a_place_and_a_place_without_a_value_are_refused(sql: st
 def test_a_value_never_becomes_part_of_the_sql() -> None:
     hostile = "x') OR 1 = 1 --"
     for question in QUESTIONS:
-        asked = question.asked(Scope(clusters=(hostile,)))
+        asked = question.asked(FleetScope(clusters=(hostile,)))
         assert hostile not in asked.sql
         assert asked.values == (hostile, hostile)
 

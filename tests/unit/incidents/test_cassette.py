@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 
 from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.errors import EvidenceUnavailable, InputRefused
-from affidavit.evidence.diagnosis import Diagnosis, ProducedBy, TokenUsage
-from affidavit.incidents.cassette import Playback, cassette_from_json, cassette_to_json, record
-from affidavit.incidents.context import Context
+from affidavit.evidence.diagnosis import NO_TOKENS, Diagnosis, ProducedBy
+from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.export.cassette import Playback, cassette_from_json, cassette_to_json, record
 from affidavit.incidents.incident import Incident, IncidentId, Signal
-from affidavit.incidents.ledger import Ledger
-from affidavit.incidents.records import Records
-from affidavit.ports import JsonValue
+from affidavit.incidents.store.blobs import Records
+from affidavit.incidents.store.context import IncidentContext
+from affidavit.ports.json import JsonValue
 from affidavit.verification.verify import verify
 
 SECRET = "AKIAIOSFODNN7EXAMPLQ"  # made up, in the shape of one
@@ -31,6 +32,7 @@ INCIDENT = Incident(
     delivery_id="d",
     account="123456789012",
     region="ca-central-1",
+    subject=Subject(kind=SubjectKind.FUNCTION, id="data-processor"),
     resources=("data-processor",),
     signal=Signal.ALARM,
     signal_name="errors",
@@ -58,7 +60,7 @@ def records(tmp_path: Path) -> Records:
 
 def context(
     records: Records, *, lines: Sequence[str] = (LINE,), claims: Sequence[dict[str, Any]] | None = None
-) -> Context:
+) -> IncidentContext:
     """`claims` are the evidence that the chat model handed in, and that was taken."""
     ledger = Ledger()
     for line in lines:
@@ -66,7 +68,7 @@ def context(
     diagnosis = DIAGNOSIS
     if claims is not None:
         diagnosis = Diagnosis.model_validate({**DIAGNOSIS.model_dump(mode="json"), "evidence": list(claims)})
-    return Context(
+    return IncidentContext(
         incident_id=INCIDENT.incident_id,
         diagnosis=diagnosis,
         best_so_far=None,
@@ -74,7 +76,7 @@ def context(
         truncated=False,
         chain_key=records.keep(INCIDENT.incident_id, "chain", chain(diagnosis)),
         ledger=tuple(records.keep_entry(INCIDENT.incident_id, entry) for entry in ledger.entries),
-        token_usage=TokenUsage(),
+        token_usage=NO_TOKENS,
         llm_calls=1,
         tools_called=("get_recent_logs",),
         error_type="unknown",

@@ -7,11 +7,11 @@ import pytest
 from tests.support.incidents import REMAINING, Bench, Scripted, a_bench, an_incident, some_tokens
 
 from affidavit.errors import EvidenceUnavailable
-from affidavit.incidents.chain import shortened
-from affidavit.incidents.context import MOST_ITEM_BYTES, context_key
-from affidavit.incidents.diagnostician import AgentResult, Outcome
+from affidavit.incidents.attempt.diagnostician import AgentResult, RunOutcome
 from affidavit.incidents.incident import IncidentId
-from affidavit.ports import JsonValue
+from affidavit.incidents.store.context import MOST_ITEM_BYTES, context_key
+from affidavit.incidents.store.reasoning_chain import shortened
+from affidavit.ports.json import JsonValue
 
 ID = IncidentId("inc-1")
 
@@ -49,7 +49,7 @@ def test_evidence_and_chain_together_never_pass_what_a_table_holds(tmp_path: Pat
     bench = a_bench(tmp_path)
     lease = bench.states.write_initial_state(an_incident(), deadline=bench.clock.now() + REMAINING)
     chain = tuple({"role": "assistant", "content": "x" * 200_000} for _ in range(9))
-    result = AgentResult(outcome=Outcome.DEADLINE, token_usage=some_tokens(), reasoning_chain=chain)
+    result = AgentResult(outcome=RunOutcome.DEADLINE, token_usage=some_tokens(), reasoning_chain=chain)
     put = bench.contexts.write_of(lease, result, (), evidence={"logs": "y" * 500_000})
     assert len(json.dumps(put.item).encode()) <= MOST_ITEM_BYTES
     assert put.item["truncated"] is True

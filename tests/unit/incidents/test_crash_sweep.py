@@ -4,11 +4,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from tests.support.clock import FakeClock
 from tests.support.incidents import (
     REMAINING,
     Bench,
     Boundary,
-    HandClock,
     Killed,
     Mailbox,
     Scripted,
@@ -17,7 +17,7 @@ from tests.support.incidents import (
 )
 
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.state import Status
+from affidavit.incidents.store.state import Status
 from affidavit.incidents.watchdog import tick
 from affidavit.verification.verify import verify
 
@@ -51,7 +51,7 @@ def test_a_crash_at_any_call_leaves_an_incident_that_ends_within_two_deliveries(
 
 
 def _crash_and_recover(folder: Path, boundary: Boundary, where: str) -> None:
-    clock, scripted, mailbox = HandClock(), Scripted(), Mailbox()
+    clock, scripted, mailbox = FakeClock(), Scripted(), Mailbox()
     with pytest.raises(Killed):
         receive(a_bench(folder, clock=clock, scripted=scripted, boundary=boundary, mailbox=mailbox))
     scripted.boundary = mailbox.boundary = Boundary()
@@ -79,7 +79,7 @@ def _crash_and_recover(folder: Path, boundary: Boundary, where: str) -> None:
 def test_two_crashes_in_a_row_at_any_call_still_end(memory: Path) -> None:
     calls = len(boundaries(memory / "undisturbed"))
     for number in range(1, calls + 1, 3):
-        clock, scripted = HandClock(), Scripted()
+        clock, scripted = FakeClock(), Scripted()
         for _ in range(2):
             bench = a_bench(memory / f"{number}", clock=clock, scripted=scripted, boundary=Boundary(number))
             # The second time there may be fewer calls left than that.

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.support.incidents import REMAINING, Bench, Scripted, a_bench
 
-from affidavit.incidents.delivery import Delivered, deliver
+from affidavit.incidents.incident import IncidentId, incident_to_json
+from affidavit.incidents.intake.delivery import Delivered, deliver
 
 
 def an_event(*messages: Any) -> dict[str, Any]:
@@ -54,3 +55,17 @@ def test_an_alarm_that_went_back_to_ok_runs_nothing(bench: Bench) -> None:
     alarm = {"AlarmName": "errors", "NewStateValue": "OK"}
     assert delivered(bench, alarm) == [Delivered(incident_id=None, outcome="alarm errors went to OK")]
     assert bench.scripted.runs == []
+
+
+def test_a_secret_in_an_alert_is_stored_nowhere(bench: Bench) -> None:
+    key = "AKIA" + "Q3EGRIZ5XMPLW7TN"
+    leaking = {**report("a"), "error_message": f"aws_access_key_id={key}", "error_type": f"aws_access_key_id={key}"}
+    alarm = {"AlarmName": f"aws_access_key_id={key}", "NewStateValue": "ALARM", "Trigger": {}}
+    delivered(bench, leaking, alarm, f"no json, aws_access_key_id={key}")
+    state = bench.states.get_state(IncidentId("a"))
+    assert state is not None
+    assert key not in incident_to_json(state.incident)
+    assert "[REDACTED:" in state.incident.message
+    assert len(list(bench.objects.list("quarantine/"))) == 2
+    assert not any(key.encode() in bench.objects.get(kept.key) for kept in bench.objects.list(""))
+    assert not any(key in line for line in bench.lines)

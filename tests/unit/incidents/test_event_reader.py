@@ -9,12 +9,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident, Signal, incident_from_json, incident_to_json
-from affidavit.incidents.intake import BadRecord, NotAFault, message_of, notices_of, read_alert, records_of
+from affidavit.incidents.intake.event_reader import (
+    BadRecord,
+    NotAFault,
+    message_of,
+    read_alert,
+    readings_of,
+    records_of,
+)
 
 NOW = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
 TOPIC = "arn:aws:sns:ca-central-1:123456789012:alerts"
 FUNCTION_ARN = "arn:aws:lambda:ca-central-1:123456789012:function:data-processor"
+DATA_PROCESSOR = Subject(kind=SubjectKind.FUNCTION, id="data-processor")
 REPORT = {"function_name": "data-processor", "error_type": "ClientError", "error_message": "AccessDenied"}
 
 
@@ -75,7 +84,7 @@ def an_invocation() -> dict[str, Any]:
 
 
 def only(event: dict[str, Any]) -> Incident:
-    (notice,) = notices_of(event, now=NOW)
+    (notice,) = readings_of(event, now=NOW)
     assert isinstance(notice, Incident)
     return notice
 
@@ -94,14 +103,14 @@ def only(event: dict[str, Any]) -> Incident:
 )
 def test_every_shape_says_the_same_things(event: dict[str, Any], signal: Signal, name: str) -> None:
     incident = only(event)
-    assert (incident.signal, incident.signal_name, incident.function) == (signal, name, "data-processor")
+    assert (incident.signal, incident.signal_name, incident.subject) == (signal, name, DATA_PROCESSOR)
     assert (incident.account, incident.region) == ("123456789012", "ca-central-1")
     assert incident.occurred_at == datetime(2026, 1, 15, 10, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("event", [an_alarm("OK"), an_alarm("INSUFFICIENT_DATA"), a_bus_alarm("OK")])
 def test_an_alarm_that_did_not_fire_is_no_incident(event: dict[str, Any]) -> None:
-    (notice,) = notices_of({"Records": [a_record(event)]}, now=NOW)
+    (notice,) = readings_of({"Records": [a_record(event)]}, now=NOW)
     assert isinstance(notice, NotAFault)
 
 
@@ -111,12 +120,30 @@ def test_an_alarm_over_an_expression_names_its_function_too() -> None:
     assert only({"Records": [a_record(alarm)]}).resources == ("data-processor",)
 
 
+@pytest.mark.parametrize("shape", [an_alarm, a_bus_alarm])
+def test_an_alarm_about_an_instance_is_an_incident_of_that_node(shape: Any) -> None:
+    text = json.dumps(shape()).replace("FunctionName", "InstanceId").replace('"data-processor"', '"i-0a11ce0000000001"')
+    assert str(only(json.loads(text)).subject) == "node:i-0a11ce0000000001"
+
+
+def test_an_alarm_about_a_function_and_its_instance_is_about_the_function() -> None:
+    both = [{"name": "InstanceId", "value": "i-0"}, {"name": "FunctionName", "value": "data-processor"}]
+    incident = only({"Records": [a_record({**an_alarm(), "Trigger": {"Dimensions": both}})]})
+    assert (incident.subject, incident.resources) == (DATA_PROCESSOR, ("data-processor",))
+
+
+def test_an_alarm_that_names_nothing_is_put_aside() -> None:
+    (notice,) = readings_of({**an_alarm(), "Trigger": {}}, now=NOW)
+    assert isinstance(notice, BadRecord)
+    assert "names no function" in notice.problem
+
+
 # --- identity --------------------------------------------------------------------------------------------------------
 
 
 def test_the_same_delivery_is_the_same_incident_however_late_it_is_read() -> None:
     record = {"Records": [a_record(REPORT)]}
-    early, late = only(record), notices_of(record, now=NOW + timedelta(days=22))[0]
+    early, late = only(record), readings_of(record, now=NOW + timedelta(days=22))[0]
     assert isinstance(late, Incident)
     assert early.incident_id == late.incident_id
 
@@ -133,6 +160,13 @@ def test_a_retry_past_the_border_of_its_window_may_join_the_one_before() -> None
     after = only({"Records": [a_record(REPORT, at="2026-01-15T10:05:01Z")]})
     assert after.incident_id != before.incident_id
     assert after.may_join == before.incident_id
+
+
+@pytest.mark.parametrize("name", ["half\ud800", "no function", "x" * 65, "../f", "f;rm"])
+def test_what_cannot_be_a_function_is_put_aside(name: str) -> None:
+    (notice,) = readings_of({"Records": [a_record({**REPORT, "function_name": name})]}, now=NOW)
+    assert isinstance(notice, BadRecord)
+    assert "cannot be the name of a function" in notice.problem
 
 
 @pytest.mark.parametrize("other", [{"function_name": "other"}, {"error_type": "KeyError"}, {"region": "eu-west-1"}])
@@ -159,7 +193,7 @@ def test_a_name_that_could_not_stand_in_a_key_is_replaced_by_its_hash(name: str)
 
 def test_one_bad_record_harms_no_other_and_is_kept_as_it_came() -> None:
     records = [a_record("not json"), a_record(REPORT), a_record("[1]"), a_record({"what": "?"}), {"Sns": {}}, 7]
-    notices = notices_of({"Records": records}, now=NOW)
+    notices = readings_of({"Records": records}, now=NOW)
     assert [type(notice) for notice in notices] == [BadRecord, Incident, BadRecord, BadRecord, BadRecord, BadRecord]
     assert isinstance(notices[0], BadRecord)
     assert "not json" in notices[0].text
@@ -176,7 +210,7 @@ def test_a_time_that_cannot_be_is_the_time_it_was_sent(time: str) -> None:
 
 def test_an_alert_that_is_nested_without_end_harms_no_other() -> None:
     records = [a_record("[" * 5_000 + "]" * 5_000), a_record(REPORT)]
-    assert [type(notice) for notice in notices_of({"Records": records}, now=NOW)] == [BadRecord, Incident]
+    assert [type(notice) for notice in readings_of({"Records": records}, now=NOW)] == [BadRecord, Incident]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +218,7 @@ def test_an_alert_that_is_nested_without_end_harms_no_other() -> None:
     [
         {**REPORT, "error_message": "half \ud800"},
         {**REPORT, "incident_id": "half \ud800"},
-        {**REPORT, "function_name": "half\ud800", "region": "\udfff"},
+        {**REPORT, "region": "\udfff"},
         {**an_invocation(), "responsePayload": {"errorType": "Half\ud800", "errorMessage": "half \ud800"}},
         {**an_alarm(), "AlarmName": "half \ud800"},
     ],
@@ -237,7 +271,7 @@ BODIES = st.recursive(JSON, lambda inner: st.dictionaries(FIELDS, inner, max_siz
     body=st.dictionaries(FIELDS, BODIES, max_size=8), shape=st.sampled_from([REPORT, an_alarm(), an_invocation(), {}])
 )
 def test_whatever_an_alert_holds_it_is_put_aside_or_can_be_stored(body: dict[str, Any], shape: dict[str, Any]) -> None:
-    for notice in notices_of({"Records": [a_record({**shape, **body}), a_record(a_bus_alarm())]}, now=NOW):
+    for notice in readings_of({"Records": [a_record({**shape, **body}), a_record(a_bus_alarm())]}, now=NOW):
         if isinstance(notice, Incident):
             assert incident_from_json(incident_to_json(notice)) == notice
         elif isinstance(notice, BadRecord):
@@ -269,3 +303,10 @@ def test_an_alert_without_a_time_has_the_time_it_was_sent() -> None:
     alert = read_alert(a_record(REPORT, at="2026-01-15T10:00:00.000Z"), now=NOW)
     assert isinstance(alert, Incident)
     assert alert.occurred_at == datetime(2026, 1, 15, 10, 0, tzinfo=UTC)
+
+
+def test_an_incident_stored_before_subjects_is_about_its_first_resource() -> None:
+    stored = json.loads(incident_to_json(only({"Records": [a_record(REPORT)]})))
+    del stored["subject"]
+    assert incident_from_json(json.dumps(stored)).subject == DATA_PROCESSOR
+    assert incident_from_json(json.dumps({**stored, "resources": []})).subject.id == ""

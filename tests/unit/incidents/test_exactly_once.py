@@ -9,18 +9,19 @@ from typing import cast
 
 from tests.support.incidents import REMAINING, Bench, Scripted, a_bench, an_incident
 
-from affidavit.incidents.attempt import BREAKER_REASON
-from affidavit.incidents.breaker import Breaker
+from affidavit.incidents.attempt.attempt import BREAKER_REASON
+from affidavit.incidents.attempt.breaker import Breaker
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.state import Status
+from affidavit.incidents.store.state import Status
 from affidavit.incidents.supervisor import Handled
 from affidavit.incidents.watchdog import tick
-from affidavit.ports import Item, JsonValue, Table, Write
+from affidavit.ports.json import Item, JsonValue
+from affidavit.ports.table import Table, Write
 
 
 def deliver_all(bench: Bench, names: list[str], *, threads: int = 16) -> Counter[Handled]:
     def deliver(name: str) -> Handled:
-        return bench.supervisor.receive(an_incident(name), remaining=REMAINING)
+        return bench.supervisor.receive(an_incident(name), remaining=REMAINING).handled
 
     with ThreadPoolExecutor(threads) as pool:
         return Counter(pool.map(deliver, names))
@@ -122,9 +123,9 @@ def test_a_worker_that_gathers_facts_slowly_keeps_the_incident_it_defers(memory:
 
     def slow(tool: str, *_: object, **__: object) -> JsonValue:
         bench.clock.pass_by(timedelta(seconds=29))
-        again.append(bench.supervisor.receive(an_incident(), remaining=REMAINING))
+        again.append(bench.supervisor.receive(an_incident(), remaining=REMAINING).handled)
         return {"error": f"{tool} is slow"}
 
     bench.tools.call = slow  # pyright: ignore[reportAttributeAccessIssue] - the real one answers at once
-    assert bench.supervisor.receive(an_incident(), remaining=REMAINING) is Handled.DEFERRED
-    assert again == [Handled.SKIPPED] * 4
+    assert bench.supervisor.receive(an_incident(), remaining=REMAINING).handled is Handled.DEFERRED
+    assert again == [Handled.SKIPPED] * 5

@@ -6,10 +6,10 @@ import pytest
 from tests.support.incidents import REMAINING, Bench, an_incident
 
 from affidavit.errors import InvariantBroken
-from affidavit.incidents.diagnostician import LeaseLost
+from affidavit.incidents.attempt.diagnostician import LeaseLost
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.state import Due, Lease, State, Status, state_key
-from affidavit.ports import ConditionFailed
+from affidavit.incidents.store.state import Due, IncidentState, Lease, Status, state_key
+from affidavit.ports.table import ConditionFailed
 
 ID = IncidentId("inc-1")
 
@@ -18,7 +18,7 @@ def taken(bench: Bench) -> Lease:
     return bench.states.write_initial_state(an_incident(), deadline=bench.clock.now() + REMAINING)
 
 
-def stored(bench: Bench) -> State:
+def stored(bench: Bench) -> IncidentState:
     state = bench.states.get_state(ID)
     assert state is not None
     return state
@@ -82,6 +82,7 @@ FORWARD = {
     ("RECEIVED", "INVESTIGATING"),
     ("RECEIVED", "FAILED"),
     ("RECEIVED", "ERROR"),
+    ("RECEIVED", "AWAITING_EVIDENCE"),
     ("INVESTIGATING", "DIAGNOSED"),
     ("INVESTIGATING", "FAILED"),
     ("INVESTIGATING", "ERROR"),

@@ -7,9 +7,9 @@ from tests.support.diagnoses import a_diagnosis, a_pointer
 from tests.support.incidents import LOGS, MESSAGE, REMAINING, Scripted, a_bench, an_incident, true_diagnosis
 
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
 from affidavit.incidents.incident import Incident
-from affidavit.incidents.notice import QUOTE_CHARACTERS, Notice, notice_of
+from affidavit.incidents.notices.notice import QUOTE_CHARACTERS, Notice, notice_of
 from affidavit.incidents.supervisor import Supervisor
 
 
@@ -84,3 +84,12 @@ def test_a_secret_does_not_leave_in_a_notice(memory: Path) -> None:
     message = the_notice(memory, Scripted(error=failed)).message
     assert "AKIAIOSFODNN7EXAMPLQ" not in message
     assert "was refused" in message
+
+
+def test_a_secret_leaves_neither_in_the_message_nor_in_the_subject(memory: Path) -> None:
+    key = "AKIA" + "Q3EGRIZ5XMPLW7TN"
+    told = true_diagnosis().model_copy(update={"root_cause": f"aws_access_key_id={key} is not valid."})
+    notice = the_notice(memory, Scripted(diagnosis=told))
+    assert key not in notice.subject
+    assert key not in notice.message
+    assert "[REDACTED:" in notice.subject

@@ -7,11 +7,11 @@ import pytest
 from tests.support.incidents import REMAINING, Bench, Mailbox, Scripted, a_bench, an_incident
 
 from affidavit.errors import UpstreamFailed
-from affidavit.incidents.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.people import MOST_TRIES
-from affidavit.incidents.state import Due, Status
-from affidavit.incidents.states import LONGEST_LEASE
+from affidavit.incidents.notices.notifications import MOST_TRIES
+from affidavit.incidents.store.incident_leases import LONGEST_LEASE
+from affidavit.incidents.store.state import Due, Status
 from affidavit.incidents.watchdog import tick
 
 ID = IncidentId("inc-1")

@@ -6,27 +6,27 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from tests.support.clock import FakeClock
 from tests.support.incidents import (
     REMAINING,
     Bench,
     Boundary,
-    HandClock,
     Killed,
     Mailbox,
     Scripted,
     a_bench,
     an_incident,
+    degraded,
     false_diagnosis,
     some_tokens,
 )
 
 from affidavit.evidence.diagnosis import ProducedBy
-from affidavit.incidents.context import Context
-from affidavit.incidents.degraded import Degraded
-from affidavit.incidents.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.attempt.salvage import keep_leftovers
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.leftovers import keep_leftovers
-from affidavit.incidents.state import State, Status
+from affidavit.incidents.store.context import IncidentContext
+from affidavit.incidents.store.state import IncidentState, Status
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.watchdog import Tick, tick
 
@@ -58,13 +58,13 @@ def kill_again(bench: Bench, *, times: int) -> None:
     bench.clock.pass_by(timedelta(minutes=20))
 
 
-def state_of(bench: Bench) -> State:
+def state_of(bench: Bench) -> IncidentState:
     state = bench.states.get_state(ID)
     assert state is not None
     return state
 
 
-def context_of(bench: Bench) -> Context:
+def context_of(bench: Bench) -> IncidentContext:
     context = bench.contexts.get_context(ID)
     assert context is not None
     return context
@@ -159,7 +159,7 @@ def test_wherever_the_closing_worker_dies_the_incident_ends_once_and_is_told(mem
             mailbox = Mailbox()
             with pytest.raises(Killed):
                 closing_steps(folder, Boundary(die_at, after=after), mailbox)
-            bench = a_bench(folder, clock=HandClock(LATER), has_tools=True, mailbox=mailbox)
+            bench = a_bench(folder, clock=FakeClock(LATER), has_tools=True, mailbox=mailbox)
             for _ in range(2):
                 bench.clock.pass_by(timedelta(minutes=20))
                 run(bench)
@@ -170,17 +170,16 @@ def test_wherever_the_closing_worker_dies_the_incident_ends_once_and_is_told(mem
             assert len({key for _, _, key in mailbox.notices}) == 1
 
 
-LATER = HandClock().now() + timedelta(hours=2)
+LATER = FakeClock().now() + timedelta(hours=2)
 
 
 def closing_steps(folder: Path, boundary: Boundary, mailbox: Mailbox | None = None) -> list[str]:
     folder.mkdir()
     with_three_dead_workers(folder)
-    bench = a_bench(folder, clock=HandClock(LATER), boundary=boundary, has_tools=True, mailbox=mailbox or Mailbox())
+    bench = a_bench(folder, clock=FakeClock(LATER), boundary=boundary, has_tools=True, mailbox=mailbox or Mailbox())
     run(bench)
     return boundary.calls
 
 
 def with_conclusion(bench: Bench, conclude: Callable[..., object]) -> Supervisor:
-    degraded = Degraded(tools=bench.tools, conclude=conclude)  # pyright: ignore[reportArgumentType] - may be broken
-    return replace(bench.supervisor, degraded=lambda _: degraded)
+    return replace(bench.supervisor, degraded=lambda _: degraded(bench.tools, conclude))  # pyright: ignore[reportArgumentType] - may be broken

@@ -15,13 +15,15 @@ from tests.support.incidents import (
     an_incident,
     false_diagnosis,
     some_tokens,
+    true_diagnosis,
 )
 
 from affidavit.errors import Conflict, NotFound, UpstreamFailed
-from affidavit.incidents.diagnostician import AgentError, ErrorCategory, Outcome
+from affidavit.evidence.confidence import Confidence, Level
+from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory, RunOutcome
 from affidavit.incidents.incident import Incident, IncidentId
-from affidavit.incidents.state import State, Status
-from affidavit.incidents.states import IncidentStates
+from affidavit.incidents.store.incident_leases import IncidentStates
+from affidavit.incidents.store.state import IncidentState, Status
 from affidavit.incidents.supervisor import Handled
 from affidavit.incidents.telemetry import Telemetry
 
@@ -31,17 +33,18 @@ DENIED = AgentError(category=ErrorCategory.BEDROCK_AUTH, message="AccessDeniedEx
 
 
 def receive(bench: Bench, incident: Incident | None = None) -> Handled:
-    return bench.supervisor.receive(incident or an_incident(), remaining=REMAINING)
+    return bench.supervisor.receive(incident or an_incident(), remaining=REMAINING).handled
 
 
-def state_of(bench: Bench) -> State:
+def state_of(bench: Bench) -> IncidentState:
     state = bench.states.get_state(ID)
     assert state is not None
     return state
 
 
-def decision(bench: Bench) -> str | None:
-    return bench.supervisor._dedup_or_recover(ID)
+def is_to_be_run(bench: Bench) -> bool:
+    seen = bench.states.get_state(ID)
+    return seen is None or seen.is_due(bench.clock.now())
 
 
 def test_a_new_incident_is_investigated_and_its_diagnosis_stored(bench: Bench) -> None:
@@ -59,22 +62,22 @@ def test_a_second_delivery_of_a_finished_incident_is_skipped(bench: Bench) -> No
     assert len(bench.scripted.runs) == 1
 
 
-# --- _dedup_or_recover -----------------------------------------------------------------------------------------------
+# --- who may run it --------------------------------------------------------------------------------------------------
 
 
 def test_an_unknown_incident_is_to_be_run(bench: Bench) -> None:
-    assert decision(bench) is None
+    assert is_to_be_run(bench)
 
 
 def test_an_incident_received_a_moment_ago_is_somebody_elses(bench: Bench) -> None:
     bench.states.take(an_incident(), None, deadline=bench.clock.now() + REMAINING)
-    assert decision(bench) == "skip"
+    assert not is_to_be_run(bench)
 
 
 def test_an_incident_received_before_a_crash_is_to_be_run(bench: Bench) -> None:
     bench.states.take(an_incident(), None, deadline=bench.clock.now() + REMAINING)
     bench.clock.pass_by(timedelta(seconds=61))
-    assert decision(bench) is None
+    assert is_to_be_run(bench)
 
 
 def test_an_incident_under_investigation_is_skipped_while_its_lease_runs_and_recovered_after(bench: Bench) -> None:
@@ -82,9 +85,9 @@ def test_an_incident_under_investigation_is_skipped_while_its_lease_runs_and_rec
     assert lease is not None
     bench.states.transition_state(lease, Status.RECEIVED, Status.INVESTIGATING)
     bench.clock.pass_by(REMAINING + timedelta(seconds=29))
-    assert decision(bench) == "skip"
+    assert not is_to_be_run(bench)
     bench.clock.pass_by(timedelta(seconds=1))
-    assert decision(bench) is None
+    assert is_to_be_run(bench)
 
 
 def test_a_worker_without_a_sign_of_life_for_ten_minutes_is_taken_for_dead(bench: Bench) -> None:
@@ -94,17 +97,17 @@ def test_a_worker_without_a_sign_of_life_for_ten_minutes_is_taken_for_dead(bench
     bench.clock.pass_by(timedelta(minutes=6))
     bench.states.touch_updated_at(lease)
     bench.clock.pass_by(timedelta(minutes=9, seconds=59))
-    assert decision(bench) == "skip"
+    assert not is_to_be_run(bench)
     bench.clock.pass_by(timedelta(seconds=1))
-    assert decision(bench) is None
+    assert is_to_be_run(bench)
 
 
-@pytest.mark.parametrize("scripted", [Scripted(), Scripted(outcome=Outcome.DEADLINE), Scripted(error=DENIED)])
+@pytest.mark.parametrize("scripted", [Scripted(), Scripted(outcome=RunOutcome.DEADLINE), Scripted(error=DENIED)])
 def test_an_incident_that_ended_is_skipped(tmp_path: Path, scripted: Scripted) -> None:
     bench = a_bench(tmp_path, scripted=scripted)
     receive(bench)
     bench.clock.pass_by(timedelta(days=22))
-    assert decision(bench) == "skip"
+    assert not is_to_be_run(bench)
     assert receive(bench) is Handled.SKIPPED
     assert len(bench.scripted.runs) == 1
 
@@ -134,13 +137,13 @@ def test_what_does_not_verify_is_not_stored_as_a_diagnosis(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("outcome", "reason"),
     [
-        (Outcome.RECURSION_LIMIT, "recursion limit exhausted without diagnosis"),
-        (Outcome.DEADLINE, "deadline reached without diagnosis"),
-        (Outcome.TOKEN_CAP, "token budget exhausted without diagnosis"),
+        (RunOutcome.RECURSION_LIMIT, "recursion limit exhausted without diagnosis"),
+        (RunOutcome.DEADLINE, "deadline reached without diagnosis"),
+        (RunOutcome.TOKEN_CAP, "token budget exhausted without diagnosis"),
     ],
 )
 def test_a_run_that_found_nothing_in_time_is_failed_with_its_reason(
-    tmp_path: Path, outcome: Outcome, reason: str
+    tmp_path: Path, outcome: RunOutcome, reason: str
 ) -> None:
     bench = a_bench(tmp_path, scripted=Scripted(outcome=outcome))
     receive(bench)
@@ -185,7 +188,8 @@ def test_the_confidence_of_a_stored_diagnosis_is_computed_not_stated(bench: Benc
     assert context is not None
     assert context.diagnosis is not None
     assert context.diagnosis.confidence.basis == "2 of 2 tool calls were answered, 1 piece of evidence verified"
-    assert context.diagnosis.confidence.level == "medium", "a gap is named, so it cannot be high"
+    assert context.diagnosis.grade == "supported"
+    assert context.diagnosis.confidence.level == "low", "what it needs is not shown, so it cannot be more"
 
 
 def test_facts_and_what_rules_prove_are_stored_when_the_chat_model_fails(tmp_path: Path) -> None:
@@ -194,11 +198,12 @@ def test_facts_and_what_rules_prove_are_stored_when_the_chat_model_fails(tmp_pat
     context = bench.contexts.get_context(ID)
     assert context is not None
     assert context.evidence is not None
-    assert set(context.evidence) == {"logs", "iam", "lambda_config", "network", "metrics"}
+    assert set(context.evidence) == {"logs", "iam", "lambda_config", "network", "changes", "metrics"}
     assert context.best_so_far is not None
     assert context.best_so_far.produced_by == "rules"
     assert context.diagnosis is None, "a run that failed has no diagnosis"
-    assert bench.tools.asked == ["get_lambda_config", "get_network_state"], "what was recorded is not asked again"
+    missing = ["get_lambda_config", "get_network_state", "get_recent_changes"]
+    assert bench.tools.asked == missing, "what was recorded is not asked again"
 
 
 # --- failures of our own ---------------------------------------------------------------------------------------------
@@ -332,6 +337,8 @@ def test_every_run_leaves_its_two_lines_and_the_same_numbers_on_its_context(tmp_
     assert set(lines["agent_reasoning_summary"]) == {
         "event",
         "incident_id",
+        "outcome",
+        "produced_by",
         "tools_called",
         "fault_types",
         "root_cause",
@@ -341,6 +348,55 @@ def test_every_run_leaves_its_two_lines_and_the_same_numbers_on_its_context(tmp_
     context = bench.contexts.get_context(ID)
     assert context is not None
     assert (context.llm_calls, context.token_usage.total_tokens) == (2, 200)
+
+
+def lines_of(bench: Bench, event: str) -> list[dict[str, object]]:
+    return [line for line in map(json.loads, bench.lines) if line.get("event") == event]
+
+
+def test_the_log_says_how_a_run_ended_and_who_concluded(tmp_path: Path) -> None:
+    bench = a_bench(tmp_path)
+    receive(bench)
+    (line,) = lines_of(bench, "agent_reasoning_summary")
+    assert (line["outcome"], line["produced_by"]) == ("diagnosed", "chat_model")
+
+
+def test_the_log_has_each_refused_submission(tmp_path: Path) -> None:
+    bench = a_bench(tmp_path, scripted=Scripted(refusals=("evidence[0]: not so", "evidence[1]: not so either")))
+    receive(bench)
+    told = [(line["number"], line["problems"]) for line in lines_of(bench, "submission_refused")]
+    assert told == [(1, "evidence[0]: not so"), (2, "evidence[1]: not so either")]
+
+
+def test_each_attempt_counts_its_own_tokens_in_the_metric(tmp_path: Path) -> None:
+    bench = a_bench(tmp_path, scripted=Scripted(error=TRANSIENT))
+    receive(bench)
+    bench.clock.pass_by(timedelta(minutes=20))
+    receive(bench)
+    counted = [line["TotalTokens"] for line in map(json.loads, bench.lines) if "TotalTokens" in line]
+    assert counted == [200, 0], "the second attempt asked nothing anew"
+
+
+def test_each_wait_is_twice_the_one_before(tmp_path: Path) -> None:
+    bench = a_bench(tmp_path, scripted=Scripted(error=TRANSIENT))
+    waits: list[float] = []
+    for _ in (1, 2):
+        receive(bench)
+        waits.append(float(state_of(bench).next_attempt_at or 0) - bench.clock.now().timestamp())
+        bench.clock.pass_by(timedelta(minutes=20))
+    assert waits == [120, 240]
+
+
+def test_a_chat_model_that_is_less_sure_is_taken_at_its_word(tmp_path: Path) -> None:
+    doubtful = true_diagnosis().model_copy(
+        update={"confidence": Confidence(level=Level.LOW, basis="stated", gaps=()), "gaps": ()}
+    )
+    bench = a_bench(tmp_path, scripted=Scripted(diagnosis=doubtful))
+    receive(bench)
+    context = bench.contexts.get_context(ID)
+    assert context is not None
+    assert context.diagnosis is not None
+    assert context.diagnosis.confidence.level == "low"
 
 
 def test_metrics_are_lines_that_cloudwatch_reads(bench: Bench) -> None:

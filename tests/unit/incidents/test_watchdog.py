@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from tests.support.incidents import REMAINING, Bench, Killed, Scripted, a_bench, an_incident
 
-from affidavit.incidents.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.state import State, Status, state_key
+from affidavit.incidents.store.state import IncidentState, Status, state_key
 from affidavit.incidents.watchdog import Tick, tick
-from affidavit.ports import Update
+from affidavit.ports.table import Update
 
 ID = IncidentId("inc-1")
 TRANSIENT = AgentError(category=ErrorCategory.BEDROCK_TRANSIENT, message="ThrottlingException")
@@ -20,7 +20,7 @@ def run(bench: Bench) -> Tick:
     return tick(bench.supervisor, until=bench.clock.now() + timedelta(minutes=14))
 
 
-def state_of(bench: Bench) -> State:
+def state_of(bench: Bench) -> IncidentState:
     state = bench.states.get_state(ID)
     assert state is not None
     return state

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.support.incidents import REMAINING, Bench, a_bench, an_incident, memory_folder
 
-from affidavit.incidents.diagnostician import AgentResult, LeaseLost, Outcome
+from affidavit.evidence.diagnosis import NO_TOKENS
+from affidavit.incidents.attempt.diagnostician import AgentResult, LeaseLost, RunOutcome
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.state import NOTHING_SPENT, Due, Lease, Status
+from affidavit.incidents.store.state import Due, Lease, Status
 from affidavit.incidents.supervisor import STALE_REASON
 
 
@@ -75,7 +76,7 @@ class Workers(RuleBasedStateMachine):
     @rule(data=st.data(), end=st.sampled_from([Status.DIAGNOSED, Status.FAILED, Status.ERROR]))
     def finish(self, data: st.DataObject, end: Status) -> None:
         lease = data.draw(st.sampled_from(self.leases))
-        result = AgentResult(outcome=Outcome.DIAGNOSED, token_usage=NOTHING_SPENT)
+        result = AgentResult(outcome=RunOutcome.DIAGNOSED, token_usage=NO_TOKENS)
         write = self.bench.contexts.write_of(lease, result, ())
         is_right = self._owns(lease) and lease.epoch in self.working
         move = lambda: self._move(lease, Status.INVESTIGATING, end, together_with=[write])  # noqa: E731

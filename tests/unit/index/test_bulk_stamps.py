@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from affidavit.index import bulk_stamps
-from affidavit.index.bulk_stamps import prefixes, stamps_of
-from affidavit.index.timestamps import NO_STAMP, PREFIX, Clock, Stamp, stamp_of
+from affidavit.index.times import bulk_stamps
+from affidavit.index.times.bulk_stamps import prefixes, stamps_of
+from affidavit.index.times.timestamps import NO_STAMP, PREFIX, Stamp, StampKind, stamp_of
 
 DAYS = [b"Jan 15", b"Feb 29", b"Feb 30", b"Jan  5", b"Xyz 10", b"jan 10"]
 JOURNAL = b" 10:25:03 ip-10-0-1-23 "
@@ -73,7 +73,7 @@ def in_bulk(texts: list[bytes]) -> list[Stamp]:
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
     starts = np.concatenate(([0], np.cumsum(lengths[:-1] + 1)))
     clocks, stamps = stamps_of(prefixes(block, starts), lengths)
-    return [(Clock(clock), stamp) for clock, stamp in zip(clocks.tolist(), stamps.tolist(), strict=True)]
+    return [(StampKind(clock), stamp) for clock, stamp in zip(clocks.tolist(), stamps.tolist(), strict=True)]
 
 
 @settings(max_examples=500, deadline=None)

@@ -12,12 +12,12 @@ from tests.support.bundles import analyze_files
 from tests.support.packs import a_pack, a_rule
 
 from affidavit.entrypoints.report.content import state_line
-from affidavit.evidence.finding import Finding, State
+from affidavit.evidence.finding import FaultState, Finding
 from affidavit.evidence.severity import Severity
 from affidavit.index.build import EPISODES
-from affidavit.index.clock import UNKNOWN
 from affidavit.index.episodes import in_order, most_within, soon_after, spans
-from affidavit.index.timestamps import SECOND
+from affidavit.index.times.clock import UNKNOWN
+from affidavit.index.times.timestamps import SECOND
 
 COLLECTED = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
 START = a_rule("t.started", "daemon started", severity="info", marks_start=True)
@@ -39,7 +39,7 @@ def finding(content: bytes, folder: Path, **fields: object) -> Finding:
 def test_a_fault_that_was_cleared_is_recovered_with_its_spans(tmp_path: Path) -> None:
     content = log((900, "KAPUT"), (880, "KAPUT"), (800, "MENDED"), (500, "KAPUT"), (400, "MENDED"), (300, "MENDED"))
     found = finding(content, tmp_path, cleared_by=["MENDED"])
-    assert (found.state, found.severity, found.count) == (State.RECOVERED, Severity.CRITICAL, 3)
+    assert (found.state, found.severity, found.count) == (FaultState.RECOVERED, Severity.CRITICAL, 3)
     assert found.episodes is not None
     assert [(e.count, (e.end - e.start).seconds, e.cleared_at) for e in found.episodes] == [
         (2, 20, COLLECTED - timedelta(seconds=800)),
@@ -49,7 +49,7 @@ def test_a_fault_that_was_cleared_is_recovered_with_its_spans(tmp_path: Path) ->
 
 def test_a_fault_that_came_back_is_open(tmp_path: Path) -> None:
     found = finding(log((900, "KAPUT"), (800, "MENDED"), (500, "KAPUT")), tmp_path, cleared_by=["MENDED"])
-    assert found.state is State.OPEN
+    assert found.state is FaultState.OPEN
     assert found.episodes is not None and found.episodes[-1].cleared_at is None
 
 
@@ -63,8 +63,34 @@ def test_of_many_spans_the_last_are_listed_and_all_are_counted(times: int, total
     assert f"Recovered: {times} episodes, the last " in state_line(found)
 
 
-def test_a_fault_without_clearing_lines_has_no_state(tmp_path: Path) -> None:
-    assert finding(log((900, "KAPUT")), tmp_path).state is None
+HOUR = 3600
+
+
+@pytest.mark.parametrize(
+    ("seconds_before", "state"),
+    [
+        ([900], FaultState.OPEN),
+        ([2 * HOUR], FaultState.UNKNOWN),
+        ([5 * HOUR], FaultState.OVER),
+        ([5 * HOUR, 4 * HOUR, 3 * HOUR], FaultState.OPEN),
+        ([5 * HOUR, 5 * HOUR - 600, 5 * HOUR - 1200], FaultState.OVER),
+        ([2 * HOUR, 2 * HOUR - 1, 2 * HOUR - 2], FaultState.UNKNOWN),
+    ],
+    ids=["just now", "once, two hours ago", "once, long ago", "every hour", "stopped long ago", "one burst"],
+)
+def test_without_clearing_lines_the_rhythm_tells_whether_it_goes_on(
+    seconds_before: list[int], state: FaultState, tmp_path: Path
+) -> None:
+    assert finding(log(*((seconds, "KAPUT") for seconds in seconds_before)), tmp_path).state is state
+
+
+def test_what_lasts_until_a_reboot_is_open_however_long_ago_it_came(tmp_path: Path) -> None:
+    assert finding(log((5 * HOUR, "KAPUT")), tmp_path, lasts=True).state is FaultState.OPEN
+
+
+def test_a_second_outbreak_has_its_own_beginning(tmp_path: Path) -> None:
+    found = finding(log((5 * HOUR, "KAPUT"), (300, "KAPUT"), (200, "KAPUT")), tmp_path)
+    assert (found.first_seen, found.since) == (COLLECTED - timedelta(hours=5), COLLECTED - timedelta(seconds=300))
 
 
 STARTED = (900, "daemon started")
@@ -93,16 +119,16 @@ STARTED = (900, "daemon started")
 )
 def test_a_startup_is_told_from_an_outage(events: list[tuple[int, str]], is_startup: bool, tmp_path: Path) -> None:
     found = finding(log(*events), tmp_path, startup_seconds=300)
-    assert (found.state is State.STARTUP) == is_startup
+    assert (found.state is FaultState.STARTUP) == is_startup
     assert found.severity is (Severity.INFO if is_startup else Severity.CRITICAL)
     assert found.confirmation is None if is_startup else found.confirmation is not None
 
 
 def test_a_planned_stop_is_told_from_a_crash(tmp_path: Path) -> None:
     planned = finding(log((900, "STOPPING"), (899, "KAPUT")), tmp_path / "a", planned_by=["STOPPING"])
-    assert (planned.state, planned.severity) == (State.PLANNED, Severity.INFO)
+    assert (planned.state, planned.severity) == (FaultState.PLANNED, Severity.INFO)
     crash = finding(log((900, "STOPPING"), (899, "KAPUT"), (300, "KAPUT")), tmp_path / "b", planned_by=["STOPPING"])
-    assert (crash.state, crash.severity) == (None, Severity.CRITICAL)
+    assert (crash.state, crash.severity) == (FaultState.OPEN, Severity.CRITICAL)
 
 
 def test_what_is_a_fault_only_when_repeated_is_lowered_when_seldom(tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ from affidavit.bundle.manifest import FileStatus
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import LISTED
 from affidavit.evidence.severity import Severity
-from affidavit.index.crew import Crew
 from affidavit.index.record import FindingsIndex, index_from_json, index_to_json
-from affidavit.index.slots import RuleSlots
-from affidavit.index.view import Window, view
+from affidavit.index.scanning.crew import Crew
+from affidavit.index.scanning.slots import RuleSlots
+from affidavit.index.view import TimeWindow, view
 from affidavit.rules.pack import RulePack
 
 OOM = a_pack(
@@ -223,13 +223,13 @@ def test_a_member_that_ends_early_is_scanned_as_far_as_it_goes_and_never_looks_c
 DYING = """
 import sys
 from pathlib import Path
-from affidavit.index.crew import Crew
-from affidavit.index.slots import RuleSlots
+from affidavit.index.scanning.crew import Crew
+from affidavit.index.scanning.slots import RuleSlots
 from affidavit.rules.pack import load_pack
 with Crew(RuleSlots(load_pack()), 1) as crew:
     crew._workers[0]._runner.kill()
     crew._workers[0]._runner.join()
-    crew.finished("var_log/a.log", Path(sys.argv[1]), 6)
+    crew.finished("var_log/a.log", Path(sys.argv[1]), 6, "var_log/a.log")
     crew.results()
 """
 
@@ -247,7 +247,7 @@ def test_a_file_that_shrinks_under_the_scan_is_unreadable_not_clean(tmp_path: Pa
     log = tmp_path / "a.log"
     log.write_bytes(b"KAPUT\n")
     with Crew(RuleSlots(a_pack(a_rule("t.kaput", "KAPUT"))), 1) as crew:
-        crew.finished("var_log/a.log", log, 6000)
+        crew.finished("var_log/a.log", log, 6000, "var_log/a.log")
         assert "ended at byte 6" in crew.results()["var_log/a.log"].failure
 
 
@@ -259,7 +259,7 @@ def test_a_file_that_is_refused_while_it_grows_is_not_left_open(tmp_path: Path) 
     threading.Thread(target=another.wait, daemon=True).start()
     try:
         with Crew(slots, 1) as crew:
-            crew.grown("var_log/a.log", log, log.stat().st_size)
+            crew.grown("var_log/a.log", log, log.stat().st_size, "var_log/a.log")
             assert crew.results() == {}
         assert log not in [each.readlink() for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
     finally:
@@ -304,7 +304,7 @@ def test_a_view_counts_what_it_leaves_out(tmp_path: Path) -> None:
     index = index_of(FILES, tmp_path)
     severe = view(index, least=Severity.CRITICAL)
     assert (len(severe.index.findings), severe.below_severity) == (2, 1)
-    late = view(index, window=Window(since=datetime(2026, 1, 12, tzinfo=UTC)))
+    late = view(index, window=TimeWindow(since=datetime(2026, 1, 12, tzinfo=UTC)))
     assert (len(late.index.findings), late.outside_window) == (0, 3)
-    early = view(index, window=Window(until=datetime(2026, 1, 10, 8, 1, 40, tzinfo=UTC)))
+    early = view(index, window=TimeWindow(until=datetime(2026, 1, 10, 8, 1, 40, tzinfo=UTC)))
     assert [finding.rule for finding in early.index.findings] == ["kernel.oom", "kernel.oom"]

@@ -14,6 +14,7 @@ from tests.support.packs import a_pack, a_rule, a_suppression
 from affidavit.errors import InputRefused
 from affidavit.index.record import index_from_json, index_to_json
 from affidavit.investigation import verify
+from affidavit.knowledge import Knowledge
 
 PACK = a_pack(
     a_rule(
@@ -137,10 +138,11 @@ def test_evidence_that_claims_impossible_bytes_does_not_hold(
     data = json.loads(written)
     data["findings"][0]["evidence"]["byte_offset"] = {"start": start, "end": start + length}
     bundle = write_form(FILES, tmp_path, "directory")
-    [first, *_] = verify(
-        index_from_json(json.dumps(data).encode()), bundle, workspace=tmp_path / "work", progress=NoProgress()
-    )
-    assert first.check.problems
+    (tmp_path / "work").mkdir()
+    text, knowledge = json.dumps(data).encode(), Knowledge(pack=PACK, checks=())
+    verification = verify(text, bundle, knowledge=knowledge, workspace=tmp_path / "work", progress=NoProgress())
+    assert verification.evidence[0].check.problems
+    assert verification.evidence[0] in verification.broken
 
 
 @pytest.mark.parametrize("share", [float("nan"), float("inf"), -1, 101])

@@ -11,9 +11,9 @@ from tests.support.packs import a_pack, a_rule, a_suppression
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.citation import check
-from affidavit.index.crew import WORTH_A_CREW, scan_files
-from affidavit.index.scan import BLOCK, FileScan, ScannedFile, scan_buffer
-from affidavit.index.slots import RuleSlots
+from affidavit.index.scanning.crew import WORTH_A_CREW, scan_files
+from affidavit.index.scanning.scan import BLOCK, FileScan, ScannedFile, scan_buffer
+from affidavit.index.scanning.slots import RuleSlots
 
 PACK = a_pack(
     a_rule("test.kaput", "KAPUT"),
@@ -51,15 +51,17 @@ contents = st.lists(pieces, max_size=60).map(b"".join)
 
 
 def reference(content: bytes) -> dict[str, list[tuple[int, int, int]]]:
-    """(line, start, end) of each rule's hits, one line at a time with RE2 alone."""
+    """(line, start, end) of each rule's hits, one line at a time with RE2 alone; zeros in front are no part of it."""
     found: dict[str, list[tuple[int, int, int]]] = {}
     start = 0
     lines = content.split(b"\n")
     for number, raw in enumerate(lines, 1):
         line = raw.removesuffix(b"\r") if number < len(lines) or raw.endswith(b"\r") else raw
+        shown = line.lstrip(b"\0")
+        first, end = start + len(line) - len(shown), start + len(line)
         for rule in PACK.rules:
-            if rule.wordings.match(line) and not rule.exceptions.match(line):
-                found.setdefault(rule.id, []).append((number, start, start + len(line)))
+            if rule.wordings.match(shown) and not rule.exceptions.match(shown):
+                found.setdefault(rule.id, []).append((number, first, end))
         start += len(raw) + 1
     return found
 
@@ -106,8 +108,8 @@ def test_few_and_many_hits_in_a_block_are_located_alike(hits: int) -> None:
 @given(content=contents, block=st.sampled_from([1000, BLOCK]))
 def test_hits_judged_together_count_as_hits_judged_alone(content: bytes, block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("affidavit.index.scan.MANY", 0)
-        patch.setattr("affidavit.index.slots.MANY_DOUBTS", 0)
+        patch.setattr("affidavit.index.scanning.scan.MANY", 0)
+        patch.setattr("affidavit.index.scanning.slots.MANY_DOUBTS", 0)
         assert by_rule(scan(content, block=block)) == reference(content)
 
 
@@ -130,7 +132,7 @@ def test_an_exception_that_the_engine_cannot_take_still_holds(monkeypatch: pytes
 
     slots = RuleSlots(PACK)
     assert slots.matcher is not None
-    monkeypatch.setattr("affidavit.index.slots.compile_matcher", refuse)
+    monkeypatch.setattr("affidavit.index.scanning.slots.compile_matcher", refuse)
     with tempfile.TemporaryDirectory() as folder:
         location = Path(folder) / "log"
         location.write_bytes(b"KAPUT harmless\nKAPUT\n" * 100)
@@ -146,7 +148,7 @@ def test_a_match_at_the_end_of_a_line_of_five_megabytes_is_found_in_place() -> N
 
 
 def test_a_line_too_long_to_hold_is_counted_as_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("affidavit.index.scan.LONGEST_LINE", 4096)
+    monkeypatch.setattr("affidavit.index.scanning.scan.LONGEST_LINE", 4096)
     scanned = scan(b"KAPUT\n" + b"q" * 9000 + b"KAPUT\nKAPUT\n", block=1024)
     assert by_rule(scanned)["test.kaput"] == [(1, 0, 5), (3, 9012, 9017)]
     assert scanned.oversized == 1
@@ -172,7 +174,7 @@ def test_every_finding_of_any_content_verifies(content: bytes) -> None:
 
 @pytest.mark.parametrize("worth", [0, WORTH_A_CREW])
 def test_more_workers_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worth: int) -> None:
-    monkeypatch.setattr("affidavit.index.crew.WORTH_A_CREW", worth)
+    monkeypatch.setattr("affidavit.index.scanning.crew.WORTH_A_CREW", worth)
     files = {}
     for number in range(12):
         files[f"var_log/{number}.log"] = tmp_path / str(number)

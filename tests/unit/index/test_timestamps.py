@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.index.clock import UNKNOWN, BundleClock, read_clock, time_of, times_of
-from affidavit.index.timestamps import NO_STAMP, Clock, stamp_of
+from affidavit.index.times.clock import UNKNOWN, BundleClock, read_clock, time_of, times_of
+from affidavit.index.times.timestamps import NO_STAMP, StampKind, stamp_of
 
 COLLECTED = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
 BOOTED = datetime(2026, 1, 10, 8, 0, tzinfo=UTC)
@@ -35,6 +35,8 @@ def time_on(line: bytes, clock: BundleClock | None = None) -> str | None:
     [
         (b"Jan 15 10:25:03 ip-10-0-1-23 systemd[1]: Started x.", "2026-01-15T10:25:03Z"),
         (b"Jan  5 10:25:03 ip-10-0-1-23 kernel: [ 12.3] x", "2026-01-05T10:25:03Z"),
+        (b"Thu 2026-01-15 10:25:03 UTC ip-10-0-1-23 kernel: x", "2026-01-15T10:25:03Z"),
+        (b"4,1234,60000000,-;Out of memory", "2026-01-10T08:01:00Z"),
         (b"Jan 15 10:25:03.123456 ip-10-0-1-23 kernel: x", "2026-01-15T10:25:03.123456Z"),
         (b'Jan 15 10:25:03 h kubelet[34]: E0115 10:25:02.999001   34 x.go:1] "x"', "2026-01-15T10:25:02.999001Z"),
         (b'Jan 15 10:25:03 h containerd[3]: time="2026-01-15T10:25:03.5Z" level=x', "2026-01-15T10:25:03.500000Z"),
@@ -107,7 +109,7 @@ def test_without_a_boot_time_dmesg_has_no_time() -> None:
 @given(st.binary(max_size=300))
 def test_no_line_breaks_the_reader(line: bytes) -> None:
     clock, value = stamp_of(line)
-    assert (clock is Clock.NONE) == ((clock, value) == NO_STAMP)
+    assert (clock is StampKind.NONE) == ((clock, value) == NO_STAMP)
 
 
 @given(st.datetimes(min_value=datetime(2025, 1, 17), max_value=datetime(2026, 1, 15, 10, 30)))
@@ -203,7 +205,7 @@ def test_a_line_from_the_year_9999_does_not_date_the_bundle(tmp_path: Path) -> N
 
 
 def test_unknown_times_stay_unknown_in_bulk() -> None:
-    clocks = np.array([Clock.NONE, Clock.ABSOLUTE], dtype=np.int8)
+    clocks = np.array([StampKind.NONE, StampKind.ABSOLUTE], dtype=np.int8)
     assert a_clock().resolve(clocks, np.array([5, 6], dtype=np.int64)).tolist() == [UNKNOWN, 6]
 
 
@@ -215,7 +217,7 @@ def test_unknown_times_stay_unknown_in_bulk() -> None:
     ],
 )
 def test_a_time_beyond_all_years_is_unknown(line: bytes) -> None:
-    assert stamp_of(line)[0] is Clock.ABSOLUTE
+    assert stamp_of(line)[0] is StampKind.ABSOLUTE
     assert time_on(line) is None
 
 
@@ -246,7 +248,7 @@ def test_an_impossible_time_in_a_bundle_is_no_time(tmp_path: Path, name: str, fi
     clock = read_clock(name=name, logs={file: path}, modified=None)
     assert clock.booted_at is None
     assert (clock.collected_at is None) == ("2026" not in name)
-    clock.resolve(np.array([Clock.YEARLESS], dtype=np.int8), np.array([40 * 86_400_000_000], dtype=np.int64))
+    clock.resolve(np.array([StampKind.YEARLESS], dtype=np.int8), np.array([40 * 86_400_000_000], dtype=np.int64))
 
 
 def test_a_kernel_log_that_begins_in_the_year_one_dates_no_boot(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_a_reader_may_not_collect_with_the_collecting_function(function: pytest.
     arguments = {"instanceId": "i-0123456789abcdef0"}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "collect", "arguments": arguments}}
     result = json.loads(answered(token(), call)["body"])["result"]
-    assert (result["isError"], result["structuredContent"]["statusCode"]) == (True, 403)
+    assert (result["isError"], json.loads(result["content"][0]["text"])["statusCode"]) == (True, 403)
 
 
 @pytest.mark.usefixtures("function")

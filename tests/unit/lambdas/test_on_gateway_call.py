@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from affidavit.entrypoints.lambdas import on_gateway_call
-from affidavit.entrypoints.mcp.catalog import TOOLS
-from affidavit.entrypoints.mcp.gateway_schemas import gateway_tools
+from affidavit.entrypoints.mcp.scopes import AccessScope
+from affidavit.entrypoints.mcp.tools.catalog import TOOLS
+from affidavit.entrypoints.mcp.tools.gateway_schemas import gateway_tools
 
 UNDERSTOOD = {"type", "description", "properties", "required", "items"}
 
@@ -42,7 +43,7 @@ def test_schemas_hold_only_what_a_gateway_understands() -> None:
             check(each)
 
     tools = gateway_tools(TOOLS)
-    assert len(tools) == len(TOOLS)
+    assert {tool["name"] for tool in tools} == {tool.name for tool in TOOLS if tool.scope is AccessScope.READ}
     for tool in tools:
         check(tool["inputSchema"])
         assert tool["inputSchema"]["type"] == "object"

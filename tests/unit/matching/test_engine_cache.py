@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from affidavit.rules.engines import KEPT
-from affidavit.rules.matcher import ROOM, HyperscanMatcher, compile_matcher
+from affidavit.matching.engine_cache import KEPT
+from affidavit.matching.matcher import ROOM, HyperscanMatcher, compile_matcher
 
 LENGTH = len(b"one fish\ntwo birds\nred fish\n")
 BLOCK = bytearray(b"one fish\ntwo birds\nred fish\n" + bytes(ROOM))
@@ -15,14 +15,14 @@ PATTERNS = [(1, "fish"), (2, r"^two \w+")]
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("affidavit.rules.matcher.WORTH_KEEPING", 0.0)
+    monkeypatch.setattr("affidavit.matching.matcher.WORTH_KEEPING", 0.0)
     return tmp_path / "affidavit" / "engines"
 
 
 def test_a_kept_engine_finds_what_a_built_one_finds(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built = compile_matcher(PATTERNS).scan(BLOCK, LENGTH)
     assert len(list(cache.iterdir())) == 1
-    monkeypatch.setattr("affidavit.rules.matcher._built", _never)
+    monkeypatch.setattr("affidavit.matching.matcher._built", _never)
     assert compile_matcher(PATTERNS).scan(BLOCK, LENGTH) == built != []
 
 
@@ -66,7 +66,7 @@ def test_an_engine_in_use_outlives_newer_ones_that_are_not(cache: Path, monkeypa
     for number in range(KEPT + 3):
         compile_matcher([(1, f"pattern {number}")])
         compile_matcher(PATTERNS)
-    monkeypatch.setattr("affidavit.rules.matcher._built", _never)
+    monkeypatch.setattr("affidavit.matching.matcher._built", _never)
     assert compile_matcher(PATTERNS).scan(BLOCK, LENGTH)
 
 

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from affidavit.rules.matcher import ROOM, SLOT_BITS, compile_matcher
-from affidavit.rules.patterns import Wordings
+from affidavit.matching.matcher import ROOM, SLOT_BITS, compile_matcher
+from affidavit.matching.patterns import Wordings
 
 # The engine misses ends of these when nothing stands behind its input.
 PATTERNS = ("a$", "b+$", r"(?i)(?:a|bk)b*[ab]", "err$", "^ab", r"k\d*$")
@@ -28,7 +28,7 @@ def test_matches_that_reach_the_end_of_the_text_are_found(pattern: str, engine: 
 def test_in_a_block_grown_for_one_line_a_slot_is_told_once_a_line(
     pattern: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("affidavit.rules.matcher._USUAL_BLOCK", -1)
+    monkeypatch.setattr("affidavit.matching.matcher._USUAL_BLOCK", -1)
     matcher, wordings = compile_matcher([(0, pattern), (1, "k")], engine="hyperscan"), Wordings([pattern, "k"])
     chance = random.Random(11)
     for _ in range(500):

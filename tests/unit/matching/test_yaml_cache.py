@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from affidavit.rules import parsed
-from affidavit.rules.parsed import read_yaml
+from affidavit.matching import yaml_cache
+from affidavit.matching.yaml_cache import read_yaml
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def unparsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(text)
         return load(text, Loader=Loader)
 
-    monkeypatch.setattr(parsed.yaml, "load", noting)
+    monkeypatch.setattr(yaml_cache.yaml, "load", noting)
     return seen
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from affidavit.entrypoints.mcp.auth import LOOKED_UP_AGAIN, StoredKeyVerifier
+from affidavit.entrypoints.http.auth import LOOKED_UP_AGAIN, StoredKeyVerifier
 from affidavit.errors import InputRefused, UpstreamFailed
 
 FIRST, SECOND = "the-first-key-0123456789", "the-second-key-0123456789"

@@ -1,7 +1,7 @@
 import pytest
 
-from affidavit.entrypoints.mcp.catalog import NODES
 from affidavit.entrypoints.mcp.prompts import PROMPTS, get_prompt
+from affidavit.entrypoints.mcp.tools.catalog import NODES
 from affidavit.errors import InputRefused, NotFound
 
 NODE = "i-0123456789abcdef0"

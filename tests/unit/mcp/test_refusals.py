@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from affidavit.entrypoints.mcp.refusals import QUIET_SECONDS, Refusals
+from affidavit.entrypoints.http.refusals import QUIET_SECONDS, Refusals
 
 
 def test_a_flood_is_a_line_a_minute_that_counts_it(caplog: pytest.LogCaptureFixture) -> None:
@@ -19,3 +19,9 @@ def test_a_flood_is_a_line_a_minute_that_counts_it(caplog: pytest.LogCaptureFixt
     last = caplog.records[-1].getMessage()
     assert len(caplog.records) == 2
     assert last.startswith("1000 request(s)") and "10.0.0.8" in last and len(last) < 200
+
+
+def test_an_address_with_control_characters_forges_no_line(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        Refusals().note("10.0.0.9\nINFO all is well\x1b[2J")
+    assert caplog.records[-1].getMessage().isprintable()

@@ -8,9 +8,9 @@ import pytest
 from mcp import Client
 
 from affidavit.entrypoints.mcp.calls import Calls
-from affidavit.entrypoints.mcp.catalog import COLLECTION, LAMBDA, NODES, TOOLS
 from affidavit.entrypoints.mcp.server import build_server
-from affidavit.entrypoints.mcp.tool import Tool, Toolset
+from affidavit.entrypoints.mcp.tools.catalog import COLLECTION, LAMBDA, NODES, TOOLS
+from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset
 from affidavit.entrypoints.mcp.wiring import Wish, build_calls
 from affidavit.errors import InputRefused
 from affidavit.settings import Settings
@@ -68,4 +68,4 @@ def test_a_client_is_told_which_tools_only_read(tmp_path: Path) -> None:
             return (await client.list_tools()).tools
 
     acting = {tool.name for tool in asyncio.run(listed()) if tool.annotations and not tool.annotations.read_only_hint}
-    assert acting == {"collect", "batch_collect", "status"} == {tool.name for tool in TOOLS if tool.acts}
+    assert acting == {"collect", "batch_collect", "cancel"} == {tool.name for tool in TOOLS if tool.acts}

@@ -7,12 +7,12 @@ from tests.support.libraries import INSTANCE, a_library, shelve
 from tests.support.packs import a_pack, a_rule
 
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.answers.correlate import CorrelateAnswer, CorrelateRequest
-from affidavit.nodes.answers.search import LONGEST_QUERY, SearchRequest
-from affidavit.nodes.answers.wire import ResponseFormat
-from affidavit.nodes.library import Library
+from affidavit.nodes.library.library import Library
 from affidavit.nodes.questions.correlate import correlate
 from affidavit.nodes.questions.search import CONCISE_QUERY, search
+from affidavit.nodes.wire.correlate import CorrelateAnswer, CorrelateRequest
+from affidavit.nodes.wire.response_format import ResponseFormat
+from affidavit.nodes.wire.search import LONGEST_QUERY, SearchRequest
 
 KUBELET, CONTAINERD = "kubelet/kubelet.log", "containerd/containerd-log.txt"
 LOGS = {
@@ -60,7 +60,7 @@ def test_files_that_were_not_read_are_counted_where_they_are_not_named(library: 
         detailed.confidence.level,
         detailed.confidence.basis,
     )
-    assert (concise.coverage_report.skipped_files, concise.coverage_report.skipped_total) == ([], 2)
+    assert (concise.coverage_report.skipped_files, concise.coverage_report.skipped_total) == ((), 2)
 
 
 def test_a_detailed_event_tells_how_it_went_on(library: Library) -> None:

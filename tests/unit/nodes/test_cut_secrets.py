@@ -6,20 +6,21 @@ import json
 import pytest
 from tests.support.libraries import INSTANCE, a_library, an_archive, take_in
 
-from affidavit.nodes.answers.errors import ErrorsRequest
-from affidavit.nodes.answers.read import ReadRequest
-from affidavit.nodes.answers.search import SearchRequest
-from affidavit.nodes.answers.summarize import SummarizeRequest
-from affidavit.nodes.answers.verify_report import Claim, VerifyReportRequest
-from affidavit.nodes.answers.wire import Answer
-from affidavit.nodes.library import Library
+from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.revealing_digests import leaving as answer_leaving
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.read import read
 from affidavit.nodes.questions.search import search
 from affidavit.nodes.questions.summarize import summarize
 from affidavit.nodes.questions.verify_report import verify_report
+from affidavit.nodes.wire.errors import ErrorsRequest
+from affidavit.nodes.wire.read import ReadRequest
+from affidavit.nodes.wire.search import SearchRequest
+from affidavit.nodes.wire.summarize import SummarizeRequest
+from affidavit.nodes.wire.verify_report import ReportClaim, VerifyReportRequest
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
+from affidavit.wire.records import ToolAnswer
 
 KEY = f"eks_{INSTANCE}/extracted/kubelet/kubelet.log"
 TOKEN = "AKIAIOSFODNN7EXAMPLE"
@@ -29,9 +30,9 @@ LINES = [*(BODY[at : at + 64] for at in range(0, 1280, 64)), "QmFzZTY0"]
 PEM = "\n".join(["-----BEGIN RSA PRIVATE" + " KEY-----", *LINES, "-----END RSA PRIVATE" + " KEY-----"])
 
 
-def leaving(answer: Answer) -> str:
-    wire = answer.model_dump(mode="json", by_alias=True)
-    return json.dumps(redact_answer(wire, Redactor(), answer.around)[0])
+def leaving(answer: ToolAnswer, library: Library) -> str:
+    left = answer_leaving(answer.model_dump(mode="json", by_alias=True), library)
+    return json.dumps(redact_answer(left.content, Redactor(), left.around)[0])
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def test_no_chunk_of_a_file_shows_part_of_a_private_key(library: Library) -> Non
         shown = ""
         while at is not None:
             answer = read(library, ReadRequest(log_key=KEY, start_byte=at, end_byte=at + size))
-            shown += json.loads(leaving(answer))["content"]
+            shown += json.loads(leaving(answer, library))["content"]
             at = answer.next_chunk_start
         assert not [line for line in LINES[:-1] if line in shown]
         # Once it is a line of its own, far from any key.
@@ -64,25 +65,25 @@ def test_no_chunk_of_a_file_shows_part_of_a_private_key(library: Library) -> Non
 def test_every_line_of_a_private_key_read_alone_is_hidden(library: Library) -> None:
     first = library.objects.get(KEY).split(b"\n").index(PEM.split("\n")[0].encode()) + 1
     for number, line in enumerate(PEM.split("\n")):
-        shown = leaving(read(library, ReadRequest(log_key=KEY, start_line=first + number, line_count=1)))
+        shown = leaving(read(library, ReadRequest(log_key=KEY, start_line=first + number, line_count=1)), library)
         assert line not in shown
 
 
 def test_a_search_and_what_cites_it_do_not_show_the_last_line_of_a_private_key(library: Library) -> None:
     found = search(library, SearchRequest(instance_id=INSTANCE, query="^QmFz[A-Za-z0-9]*$"))
-    assert found.total_matches == 2
-    assert "QmFzZTY0" not in leaving(found)
+    assert found.total_matches == 1, "the one in the key does not exist for those who ask"
+    assert leaving(found, library).count("QmFzZTY0") == 1
     cited = SummarizeRequest(
         instance_id=INSTANCE, finding_ids=["S-001"], search_id=found.search_id, index_id=found.index_id
     )
-    assert "QmFzZTY0" not in leaving(summarize(library, cited))
-    claim = Claim(finding_id="S-001", quote="never written there")
+    assert leaving(summarize(library, cited), library).count("QmFzZTY0") == 1
+    claim = ReportClaim(finding_id="S-001", quote="never written there")
     asked = VerifyReportRequest(
         instance_id=INSTANCE, claims=[claim], search_id=found.search_id, index_id=found.index_id
     )
     refuted = verify_report(library, asked)
     assert not refuted.all_hold
-    assert "QmFzZTY0" not in leaving(refuted)
+    assert leaving(refuted, library).count("QmFzZTY0") == 1
 
 
 def test_the_excerpts_of_errors_and_search_never_show_the_beginning_of_a_key(library: Library) -> None:
@@ -91,15 +92,15 @@ def test_the_excerpts_of_errors_and_search_never_show_the_beginning_of_a_key(lib
         errors(library, ErrorsRequest(instance_id=INSTANCE)),
         search(library, SearchRequest(instance_id=INSTANCE, query="KAPUT")),
     ):
-        shown = leaving(answer)
+        shown = leaving(answer, library)
         assert "[REDACTED:" in shown
         assert TOKEN[:5] not in shown
 
 
 def test_a_quote_of_such_an_excerpt_still_verifies(library: Library) -> None:
     found = search(library, SearchRequest(instance_id=INSTANCE, query="KAPUT"))
-    result = json.loads(leaving(found))["results"][0]
+    result = json.loads(leaving(found, library))["results"][0]
     quotes = [result["evidence"]["excerpt"], *(each["excerpt"] for each in result["additional_matches"])]
-    claims = [Claim(finding_id="S-001", quote=quote) for quote in quotes]
+    claims = [ReportClaim(finding_id="S-001", quote=quote) for quote in quotes]
     asked = VerifyReportRequest(instance_id=INSTANCE, claims=claims, search_id=found.search_id, index_id=found.index_id)
     assert verify_report(library, asked).all_hold

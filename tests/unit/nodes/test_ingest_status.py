@@ -1,24 +1,25 @@
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.fleet import NODE, SetClock
+from tests.support.clock import FakeClock
+from tests.support.fleet import NODE
 
 from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.errors import EvidenceUnavailable
-from affidavit.nodes.awaited import AwaitedBundles
-from affidavit.nodes.ingest_records import record_failed, record_indexed
-from affidavit.nodes.uploads import upload_of
-from affidavit.ports import Execution
+from affidavit.nodes.ingest.ingest_records import record_failed, record_indexed
+from affidavit.nodes.ingest.ingest_status import AwaitedBundles
+from affidavit.nodes.ingest.uploads import upload_of
+from affidavit.ports.node_collector import Execution
 
 KEY = f"eks_{NODE}/{NODE}_eks-log-collector.tar.gz"
 
 
 class Store:
     def __init__(self, folder: Path) -> None:
-        self.clock = SetClock()
+        self.clock = FakeClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
         self.objects = DirectoryObjectStore(folder / "objects")
         self.state = SqliteTable(folder / "state.db", "state", self.clock)
         self.awaited = AwaitedBundles(objects=self.objects, state=self.state)
@@ -36,7 +37,7 @@ class Store:
     def upload(self, content: bytes) -> None:
         self.objects.put(KEY, content, purpose="test")
 
-    def indexed(self) -> None:
+    def indexed(self, doubt: str = "") -> None:
         fingerprint = upload_of(KEY, self.objects).fingerprint
         record_indexed(
             self.state,
@@ -46,6 +47,7 @@ class Store:
             fingerprint=fingerprint,
             index_id="x-1",
             knowledge="1",
+            doubt=doubt,
         )
 
     def failed(self) -> None:
@@ -69,6 +71,14 @@ def test_an_upload_is_waited_for_until_it_is_indexed(store: Store) -> None:
     assert store.answer() == (False, None)
     store.indexed()
     assert store.answer() == (True, None)
+
+
+def test_an_origin_that_is_not_proven_is_told(store: Store) -> None:
+    store.upload(b"first")
+    store.indexed()
+    assert store.awaited.doubt(NODE, store.execution) == ""
+    store.indexed(doubt="origin: unproven")
+    assert (store.answer(), store.awaited.doubt(NODE, store.execution)) == ((True, None), "origin: unproven")
 
 
 def test_the_index_of_an_earlier_bundle_is_no_answer(store: Store) -> None:
@@ -120,7 +130,7 @@ def test_without_an_archive_what_was_read_since_the_start_counts(store: Store, w
     store.upload(b"an earlier one")
     store.indexed()
     assert store.answer(execution) == (False, None)
-    store.clock.advance(minutes=1)
+    store.clock.pass_by(timedelta(minutes=1))
     store.indexed()
     assert store.answer(execution) == (True, None)
     assert store.answer(replace(execution, started=None)) == (False, None)

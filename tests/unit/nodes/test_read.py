@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.libraries import INSTANCE, a_library
+from tests.support.libraries import INSTANCE, a_library, shelve
 
 from affidavit.errors import InputRefused, NotFound
-from affidavit.nodes.answers.read import ReadAnswer, ReadRequest
-from affidavit.nodes.keys import bundle_key
-from affidavit.nodes.library import Library
+from affidavit.nodes.library.keys import bundle_key
+from affidavit.nodes.library.library import Library
 from affidavit.nodes.questions import read as reading
 from affidavit.nodes.questions.read import human_size, read
+from affidavit.nodes.wire.read import ReadAnswer, ReadRequest
 
 KEY = f"eks_{INSTANCE}/extracted/x.log"
 PIECES = st.sampled_from([b"a", b"line", b"\n", b"\r\n", b"\r", b"\0", b"\xff\xfe", "é€".encode(), b"\n\n", b" " * 40])
@@ -20,7 +20,10 @@ PIECES = st.sampled_from([b"a", b"line", b"\n", b"\r\n", b"\r", b"\0", b"\xff\xf
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return a_library(tmp_path_factory.mktemp("library"))
+    folder = tmp_path_factory.mktemp("library")
+    library = a_library(folder)
+    shelve(library, folder / "in", {"x.log": b"replaced by each test\n"})
+    return library
 
 
 def put(library: Library, content: bytes) -> None:
@@ -88,10 +91,30 @@ def test_a_line_too_long_for_an_answer_is_offered_as_a_link(library: Library, mo
     monkeypatch.setattr(reading, "INLINE", 1000)
     put(library, b"y" * 3000 + b"\nlast\n")
     found = read(library, ReadRequest(log_key=KEY))
-    assert (found.start_byte, found.end_byte, found.content, found.truncated) == (0, 3001, "", False)
-    assert found.link is not None
+    assert (found.start_byte, found.end_byte, found.content, found.truncated) == (0, 3001, "", True)
+    assert found.link is not None and found.truncation_info is not None
+    on = found.truncation_info.next_call
+    assert on is not None and on.arguments["startByte"] == found.next_chunk_start == 3001
     assert Path(found.link).read_bytes()[:3] == b"yyy"
     assert read(library, ReadRequest(log_key=KEY, start_byte=found.next_chunk_start)).content == "last\n"
+
+
+def test_a_range_beyond_what_an_answer_holds_is_never_cut_in_silence(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "INLINE", 1000)
+    content = b"".join(b"line %03d\n" % number for number in range(300))
+    put(library, content)
+    found = read(library, ReadRequest(log_key=KEY, start_byte=0, end_byte=2700))
+    info = found.truncation_info
+    assert found.truncated and info is not None and info.next_call is not None and found.link is not None
+    assert (info.original_count, info.returned_count) == (2700, found.end_byte) and found.end_byte <= 1000
+    read_on, pieces = info.next_call, [found.content]
+    while read_on is not None:
+        found = read(library, ReadRequest.model_validate(read_on.arguments))
+        pieces.append(found.content)
+        read_on = found.truncation_info.next_call if found.truncation_info is not None else None
+    assert "".join(pieces).encode() == content
 
 
 @pytest.mark.parametrize(

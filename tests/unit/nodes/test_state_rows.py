@@ -4,17 +4,18 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.libraries import INSTANCE, SteppingClock, a_library, shelve
+from tests.support.clock import FakeClock
+from tests.support.libraries import INSTANCE, a_library, shelve
 
 from affidavit.errors import InputRefused
-from affidavit.nodes.answers.errors import ErrorsRequest
-from affidavit.nodes.answers.search import SearchRequest
-from affidavit.nodes.answers.summarize import SummarizeRequest
-from affidavit.nodes.library import Library
+from affidavit.nodes.library.library import Library
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.search import search
 from affidavit.nodes.questions.summarize import summarize
-from affidavit.ports import Key
+from affidavit.nodes.wire.errors import ErrorsRequest
+from affidavit.nodes.wire.search import SearchRequest
+from affidavit.nodes.wire.summarize import SummarizeRequest
+from affidavit.ports.table import Key
 
 LOG = "kubelet/kubelet.log"
 DAY = timedelta(days=1)
@@ -29,8 +30,8 @@ def library(tmp_path: Path) -> Library:
 
 
 def later(library: Library, passed: timedelta) -> None:
-    assert isinstance(library.clock, SteppingClock)
-    library.clock.time += passed
+    assert isinstance(library.clock, FakeClock)
+    library.clock.at += passed
 
 
 def test_a_search_can_be_cited_for_a_day_though_nobody_removes_its_row(library: Library) -> None:
@@ -39,7 +40,7 @@ def test_a_search_can_be_cited_for_a_day_though_nobody_removes_its_row(library: 
     assert row is not None and row["ttl"] == pytest.approx((library.clock.now() + DAY).timestamp(), abs=60)
     cite = SummarizeRequest(instance_id=INSTANCE, finding_ids=["S-001"], search_id=found.search_id)
     later(library, DAY - MOMENT)
-    assert summarize(library, cite).finding_ids_resolved == ["S-001"]
+    assert summarize(library, cite).finding_ids_resolved == 1
     later(library, 2 * MOMENT)
     with pytest.raises(InputRefused, match=r"S-001.*no search"):
         summarize(library, cite)

@@ -2,12 +2,21 @@ import pytest
 
 from affidavit.errors import InputRefused
 from affidavit.redaction.engine import Engine
-from affidavit.redaction.pattern import Kind, Pattern, Sample
+from affidavit.redaction.pattern import Pattern, PatternKind, Sample
 from affidavit.redaction.patterns import check_samples, load_patterns
 from affidavit.redaction.redact import Redactor
 
-SECRETS = [sample for pattern in load_patterns()[Kind.SECRET] for sample in pattern.samples.hidden]
-PERSONAL = [sample for pattern in load_patterns()[Kind.PERSONAL] for sample in pattern.samples.hidden]
+PATTERNS = load_patterns()[PatternKind.SECRET]
+SECRETS = [sample for pattern in PATTERNS for sample in pattern.samples.hidden]
+# Known by one line alone, so other text may stand around it.
+ON_ONE_LINE = [
+    sample
+    for pattern in PATTERNS
+    if pattern.finder is None
+    for sample in pattern.samples.hidden
+    if "\n" not in sample.whole and not pattern.match.startswith(("(?im)^", "(?m)^"))
+]
+PERSONAL = [sample for pattern in load_patterns()[PatternKind.PERSONAL] for sample in pattern.samples.hidden]
 KEPT = [text for patterns in load_patterns().values() for pattern in patterns for text in pattern.samples.kept]
 
 
@@ -17,16 +26,16 @@ def a_pattern(match: str, **more: object) -> Pattern:
     )
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_every_pattern_hides_exactly_what_its_samples_say(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", PatternKind)
+def test_every_pattern_hides_exactly_what_its_samples_say(kind: PatternKind) -> None:
     assert check_samples(load_patterns()[kind]) == []
 
 
-def test_there_are_at_least_fifty_shapes_of_secret() -> None:
-    assert len({sample.whole for sample in SECRETS}) >= 50
+def test_there_are_at_least_a_hundred_and_fifty_shapes_of_secret() -> None:
+    assert len({sample.whole for sample in SECRETS}) >= 150
 
 
-@pytest.mark.parametrize("sample", SECRETS, ids=lambda sample: f"{sample.hidden[:12]!r}")
+@pytest.mark.parametrize("sample", ON_ONE_LINE, ids=lambda sample: f"{sample.hidden[:12]!r}")
 @pytest.mark.parametrize(
     "around", ["{}", "Jan 01 10:00:00 node app[7]: {} end\nnext line", 'msg="{}" err=nil', "\t{}\r\n"]
 )
@@ -43,7 +52,7 @@ def test_personal_data_is_hidden_when_asked_and_kept_when_not(sample: Sample) ->
 
 def test_a_sample_that_misbehaves_is_named() -> None:
     pattern = a_pattern("b+", samples={"hidden": [{"text": "abc", "hides": "c"}], "kept": ["b"]})
-    assert check_samples([pattern]) == ["x: hides ['b'] of 'abc', not 'c'", "x: hides part of 'b'"]
+    assert check_samples([pattern]) == ["x: hides 'b' of 'abc', not 'c'", "x: hides part of 'b'"]
 
 
 @pytest.mark.parametrize("match", ["(?<=a)b", "(a)b", "a)", "ä"])
@@ -53,7 +62,7 @@ def test_a_pattern_outside_the_language_is_refused(match: str) -> None:
 
 
 def test_without_hyperscan_the_same_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    patterns = load_patterns()[Kind.SECRET]
+    patterns = load_patterns()[PatternKind.SECRET]
     text = "\n".join(sample.whole for sample in SECRETS).encode()
     with_it = Engine(patterns).spans(text)
     monkeypatch.setitem(__import__("sys").modules, "hyperscan", None)

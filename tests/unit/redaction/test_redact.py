@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from affidavit.errors import UpstreamFailed
 from affidavit.redaction.answer import WITHHELD, redact_answer
 from affidavit.redaction.detector import OVERLAP, Entity, pieces
-from affidavit.redaction.inquiry import Inquiry
-from affidavit.redaction.pattern import Kind
+from affidavit.redaction.inquiry import PersonalDataInquiry
+from affidavit.redaction.pattern import PatternKind
 from affidavit.redaction.patterns import load_patterns
 from affidavit.redaction.quotes import stands_in
 from affidavit.redaction.redact import Redactor
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
-PLANTED = [sample.whole for pattern in load_patterns()[Kind.SECRET] for sample in pattern.samples.hidden]
+PLANTED = [sample.whole for pattern in load_patterns()[PatternKind.SECRET] for sample in pattern.samples.hidden]
 texts = st.lists(st.one_of(st.text(max_size=30), st.sampled_from([*PLANTED, "ä€😀", "\r\n", "\n", "\x00"])), max_size=8)
 
 
@@ -40,7 +40,7 @@ class Names:
 
 
 def personal(detector: Names) -> Redactor:
-    return Redactor(hides_personal=True, inquiry=Inquiry(detector))
+    return Redactor(hides_personal=True, inquiry=PersonalDataInquiry(detector))
 
 
 def test_threads_redact_at_once() -> None:
@@ -169,7 +169,7 @@ def test_an_entity_across_several_texts_hides_its_part_of_each(texts: list[str],
             assert len(text) == len(whole)
             return [Entity(start=min(start, len(text)), end=min(start + size, len(text)), type="x")]
 
-    replies = Inquiry(Somewhere("", most_bytes=100_000)).ask(texts)
+    replies = PersonalDataInquiry(Somewhere("", most_bytes=100_000)).ask(texts)
     shown = "\n\n".join(_masked(text, replies[text].entities) for text in wanted)
     expected = "".join("#" if start <= at < start + size and char != "\n" else char for at, char in enumerate(whole))
     assert shown == expected

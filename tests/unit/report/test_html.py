@@ -13,18 +13,13 @@ from tests.browser.pages import multiplied, page_of
 from tests.support.bundles import analyze_at, analyze_files, write_form
 from tests.support.packs import a_pack, a_rule, a_suppression
 
-from affidavit.entrypoints.report.page.context import (
-    AROUND,
-    LINE_CHARACTERS,
-    context_of,
-    is_longer_than_excerpt,
-)
+from affidavit.entrypoints.report.page.context import AROUND, LINE_CHARACTERS, context_of, is_longer_than_excerpt
 from affidavit.entrypoints.report.screen import harmless
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.evidence.severity import Severity
 from affidavit.index.record import summarize
-from affidavit.index.scan import LONGEST_LINE
-from affidavit.index.view import Window
+from affidavit.index.scanning.scan import LONGEST_LINE
+from affidavit.index.view import TimeWindow
 from affidavit.investigation import Analysis
 from affidavit.knowledge import load_knowledge
 
@@ -259,7 +254,7 @@ def test_a_component_that_nobody_could_read_is_not_called_quiet_however_many_fil
 def test_a_component_whose_findings_are_left_out_is_not_called_quiet(tmp_path: Path) -> None:
     files = {"kubelet/kubelet.log": b"Jan 15 10:00:00 ip-10-0-0-1 kubelet[1]: KAPUT\n"}
     analysis = analyze_files(files, PACK, tmp_path)
-    page = page_of(analysis, PACK, window=Window(until=datetime(2020, 1, 1, tzinfo=UTC)))
+    page = page_of(analysis, PACK, window=TimeWindow(until=datetime(2020, 1, 1, tzinfo=UTC)))
     data = Outline(page).data
     said = {entry["component"]: entry["text"] for entry in data["verdicts"]}
     assert said["kubelet"] == "has findings, all left out of this report"

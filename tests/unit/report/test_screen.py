@@ -49,3 +49,10 @@ def test_no_header_of_an_evaluation_is_cut(width: int) -> None:
     assert header == ["scenario", *layout, *numbers]
     assert "…" not in shown
     assert ("Layouts are shown where" in shown) == (width == 80)
+
+
+def test_the_no_color_variable_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert not make_console(no_color=False).no_color
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert make_console(no_color=False).no_color

@@ -7,8 +7,8 @@ from tests.support.packs import a_pack, a_rule, a_suppression
 
 from affidavit.errors import InputRefused
 from affidavit.rules.authoring import (
-    Origin,
-    Verdict,
+    LineVerdict,
+    RuleOrigin,
     component_files,
     files_read,
     judge_line,
@@ -36,16 +36,18 @@ def complaints(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "path", "verdict", "why"),
     [
-        ("KAPUT", "kernel/dmesg.current", Verdict.FIRES, ""),
-        ("KAPUT", "kubelet/kubelet.log", Verdict.NOT_READ, "it reads kernel and not kubelet/kubelet.log"),
-        ("KAPUT", "kubelet/config.json", Verdict.NOT_READ, "a copy of configuration"),
-        ("KAPUT", "system/ps.txt", Verdict.NOT_READ, "command output"),
-        (KUBELET_LINE, "var_log/messages", Verdict.OTHER_COMPONENT, "kubelet wrote the line"),
-        ("KAPUT in a test", "kernel/dmesg.current", Verdict.EXCEPTED, "`unless` takes it out: in a test"),
-        ("KAPUT drill", "kernel/dmesg.current", Verdict.SUPPRESSED, "by drills: The test explains it."),
+        ("KAPUT", "kernel/dmesg.current", LineVerdict.FIRES, ""),
+        ("KAPUT", "kubelet/kubelet.log", LineVerdict.NOT_READ, "it reads kernel and not kubelet/kubelet.log"),
+        ("KAPUT", "kubelet/config.json", LineVerdict.NOT_READ, "a copy of configuration"),
+        ("KAPUT", "system/ps.txt", LineVerdict.NOT_READ, "command output"),
+        (KUBELET_LINE, "var_log/messages", LineVerdict.OTHER_COMPONENT, "kubelet wrote the line"),
+        ("KAPUT in a test", "kernel/dmesg.current", LineVerdict.EXCEPTED, "`unless` takes it out: in a test"),
+        ("KAPUT drill", "kernel/dmesg.current", LineVerdict.SUPPRESSED, "by drills: The test explains it."),
     ],
 )
-def test_a_line_that_matches_gets_a_verdict_and_the_reason(line: str, path: str, verdict: Verdict, why: str) -> None:
+def test_a_line_that_matches_gets_a_verdict_and_the_reason(
+    line: str, path: str, verdict: LineVerdict, why: str
+) -> None:
     rule = a_rule("t.rule", "KAPUT", reads=["kernel"], unless=["in a test"])
     pack = a_pack(rule, a_suppression("drills", ["t.rule"], "drill", suppressed="KAPUT drill", kept="KAPUT"))
     [judged] = judge_line(line, path, pack)
@@ -60,7 +62,7 @@ def test_a_line_that_no_wording_matches_gets_no_verdict() -> None:
 def test_a_clearing_line_is_told_from_a_fault() -> None:
     samples = {"fires": ["KAPUT"], "quiet": ["fine"], "clears": ["WELL AGAIN"]}
     pack = a_pack(a_rule("t.rule", "KAPUT", cleared_by=["WELL AGAIN"], samples=samples))
-    assert [each.verdict for each in judge_line("WELL AGAIN", "var_log/x.log", pack)] == [Verdict.CLEARS]
+    assert [each.verdict for each in judge_line("WELL AGAIN", "var_log/x.log", pack)] == [LineVerdict.CLEARS]
 
 
 def test_files_are_those_of_the_components_a_rule_reads() -> None:
@@ -89,11 +91,11 @@ def test_origins_tell_own_replaced_patched_and_switched_off_rules(tmp_path: Path
     library = open_library(tmp_path)
     ids = ["acme.own", "kernel.bug", "kernel.oops", "kernel.panic", "kernel.hung-task"]
     assert [library.origin(library.rule(each)) for each in ids] == [
-        Origin.OVERLAY,
-        Origin.REPLACED,
-        Origin.PATCHED,
-        Origin.OFF,
-        Origin.BUILT_IN,
+        RuleOrigin.OVERLAY,
+        RuleOrigin.REPLACED,
+        RuleOrigin.PATCHED,
+        RuleOrigin.OFF,
+        RuleOrigin.BUILT_IN,
     ]
 
 

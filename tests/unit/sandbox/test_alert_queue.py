@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from affidavit.sandbox import alert_queue
+from affidavit.sandbox.aws import alert_queue
 from affidavit.sandbox.laptop import Sandbox
 
 

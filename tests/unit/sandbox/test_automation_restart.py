@@ -5,10 +5,10 @@ import time
 import uuid
 from pathlib import Path
 
-from affidavit.sandbox.automation import RUNBOOK, Automation, Conduct
-from affidavit.sandbox.executions import Executions
-from affidavit.sandbox.fleet import DEMO_NODES, Fleet
-from affidavit.sandbox.gateway import Answer, Request
+from affidavit.sandbox.account.nodes import DEMO_NODES, Fleet
+from affidavit.sandbox.aws.automation import RUNBOOK, Automation, Conduct
+from affidavit.sandbox.aws.automation_executions import Executions
+from affidavit.sandbox.aws.gateway import GatewayAnswer, GatewayRequest
 
 NODE = DEMO_NODES[0]
 TOKEN = str(uuid.uuid4())
@@ -25,14 +25,14 @@ def an_automation(file: Path, uploads: list[str], conduct: Conduct | None = None
 def asked(automation: Automation, operation: str, **body: object) -> dict[str, object]:
     signed = "AWS4-HMAC-SHA256 Credential=k/20260101/ca-central-1/ssm/aws4_request, Signature=s"
     answer = automation.answer(
-        Request(
+        GatewayRequest(
             method="POST",
             path="/",
             headers={"x-amz-target": f"AmazonSSM.{operation}", "authorization": signed},
             body=json.dumps(body).encode(),
         )
     )
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, GatewayAnswer)
     return json.loads(answer.body)
 
 

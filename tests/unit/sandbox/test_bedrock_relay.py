@@ -6,8 +6,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from affidavit.errors import InputRefused
-from affidavit.sandbox.bedrock import BedrockSimulator, ConverseRequest, Refuses, Reply, Says
-from affidavit.sandbox.bedrock_relay import BedrockRelay, relay_to_bedrock
+from affidavit.sandbox.chat_models.bedrock import BedrockSimulator, ConverseRequest, Refuses, Reply, ScriptedText
+from affidavit.sandbox.chat_models.bedrock_relay import BedrockRelay, relay_to_bedrock
 
 ASKED = [{"role": "user", "content": [{"text": "why?"}]}]
 
@@ -24,7 +24,7 @@ def client(url: str, key: str) -> object:
 
 
 def wise(_: ConverseRequest) -> Reply:
-    return Says(text="because", calls=[("look", {"at": "it"})])
+    return ScriptedText(text="because", calls=[("look", {"at": "it"})])
 
 
 def test_a_reply_and_a_refusal_pass_through_as_they_are() -> None:

@@ -1,6 +1,7 @@
 """Processes of the sandbox end with it, however it ends, and say where to look when they do not start."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -9,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from affidavit.errors import UpstreamFailed
-from affidavit.sandbox.child import Child
+from affidavit.sandbox.processes.child import Child
+from affidavit.sandbox.processes.kept_alive import KeptAlive
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from affidavit.sandbox.child import Child
+from affidavit.sandbox.processes.child import Child
 child = Child("server", ["http.server", "0", "--bind", "127.0.0.1"], environment={}, log=Path(sys.argv[1])).start()
 print(child.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
@@ -61,3 +63,20 @@ def test_no_variable_of_a_real_account_reaches_it(tmp_path: Path, monkeypatch: p
     with child, pytest.raises(UpstreamFailed):
         child.wait_until(lambda: False)
     assert (tmp_path / "log").read_text().strip() == "['AWS_REGION']"
+
+
+def test_a_child_that_dies_is_noticed_and_started_again(tmp_path: Path) -> None:
+    child = Child(
+        "sleeper", ["timeit", "-n", "1", "import time; time.sleep(600)"], environment={}, log=tmp_path / "log"
+    )
+    with KeptAlive(child) as kept:
+        first = child.pid
+        assert first is not None
+        os.kill(first, signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while child.pid in (None, first) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert kept.restarts == 1
+        assert child.pid not in (None, first)
+    assert "the sleeper ended with -9; it is started again (1)" in (tmp_path / "log").read_text()
+    assert child.pid is None, "and it stays stopped when it is told to"

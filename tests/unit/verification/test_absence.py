@@ -3,9 +3,9 @@
 import pytest
 from tests.support.diagnoses import a_pointer
 
-from affidavit.evaluation.absences import ABSENCES
+from affidavit.evaluation.incidents.absences import ABSENCES
 from affidavit.evidence.diagnosis import EvidencePointer
-from affidavit.ports import JsonValue
+from affidavit.ports.json import JsonValue
 from affidavit.verification.entry import make_entry
 from affidavit.verification.verify import verify_pointer
 

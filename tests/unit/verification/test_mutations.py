@@ -6,8 +6,8 @@ from collections.abc import Callable
 from tests.support.diagnoses import a_diagnosis, a_pointer, an_investigation, leaves
 
 from affidavit.evidence.diagnosis import EvidencePointer
-from affidavit.incidents.ledger import Entry, Ledger
-from affidavit.ports import JsonValue
+from affidavit.incidents.attempt.ledger import Entry, Ledger
+from affidavit.ports.json import JsonValue
 from affidavit.verification.verify import verify
 
 ROUNDS = 1_000

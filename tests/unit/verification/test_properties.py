@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from tests.support.diagnoses import a_diagnosis, a_pointer
 
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.ledger import Ledger
-from affidavit.ports import JsonValue
+from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.ports.json import JsonValue
 from affidavit.verification.canonical import canonical
 from affidavit.verification.entry import entry_from_json
 from affidavit.verification.fields import Located, locate

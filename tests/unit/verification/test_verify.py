@@ -7,8 +7,8 @@ from tests.support.findings import an_evidence
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.evidence.finding import ByteRange, Evidence, LineRange
-from affidavit.incidents.ledger import Ledger
-from affidavit.ports import JsonValue
+from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.ports.json import JsonValue
 from affidavit.verification.verify import verify
 
 MESSAGE = "AccessDenied: not authorized to perform s3:GetObject"

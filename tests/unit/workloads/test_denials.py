@@ -2,7 +2,7 @@
 
 import pytest
 
-from affidavit.ports import LogLine
+from affidavit.ports.workload_inspector import LogLine
 from affidavit.workloads.denials import Denial, denials
 
 WHO = "User: arn:aws:sts::123456789012:assumed-role/r/f is not authorized to perform:"

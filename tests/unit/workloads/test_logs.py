@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from affidavit.errors import NotFound, UpstreamFailed
-from affidavit.ports import LogLine, LogPage
+from affidavit.ports.workload_inspector import LogLine, LogPage
 from affidavit.workloads.logs import MESSAGE_SHOWN, ONLY_NEWEST, READ_LIMIT, SHOWN, recent_lines, recent_logs
 from affidavit.workloads.records import iso
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from affidavit.evaluation.workload_scenarios import NOW, WorkloadScenario, load_workload_scenarios, patched
+from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario, load_workload_scenarios, patched
 from affidavit.incidents.incident import Incident
-from affidavit.incidents.intake import notices_of
+from affidavit.incidents.intake.event_reader import readings_of
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
 ALL = {scenario.scenario_id: scenario for scenario in load_workload_scenarios()}
@@ -117,7 +117,7 @@ def test_a_function_outside_a_vpc_says_so() -> None:
 
 @pytest.mark.parametrize("scenario", ALL.values(), ids=ALL.keys())
 def test_every_alert_becomes_an_incident_of_the_function(scenario: WorkloadScenario) -> None:
-    (notice,) = notices_of(scenario.event(), now=NOW)
+    (notice,) = readings_of(scenario.event(), now=NOW)
     assert isinstance(notice, Incident)
-    assert notice.resources == ("data-processor",)
+    assert notice.resources == (scenario.function,)
     assert notice.signal.value == scenario.alert.signal

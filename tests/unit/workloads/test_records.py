@@ -13,7 +13,7 @@ from affidavit.workloads.records import (
     function_name,
 )
 
-TOOLS = {"get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state"}
+TOOLS = {"get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state", "get_recent_changes"}
 ARN = "arn:aws:lambda:ca-central-1:123456789012:function:data-processor"
 
 
@@ -51,7 +51,7 @@ def test_logs_are_not_complete_unless_somebody_says_so() -> None:
 @pytest.mark.parametrize("tool", sorted(TOOLS))
 def test_fields_a_chat_model_adds_are_ignored(tool: str) -> None:
     arguments = TOOL_ARG_SCHEMAS[tool].model_validate({"lambda_name": "data-processor", "region": "moon"})
-    assert arguments.model_dump() == {"lambda_name": "data-processor"}
+    assert arguments.model_dump(exclude_defaults=True) == {"lambda_name": "data-processor"}
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "x" * 65, "data-processor; rm", "arn:aws:s3:::bucket", "é"])

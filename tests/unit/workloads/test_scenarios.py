@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from affidavit.errors import InputRefused
-from affidavit.evaluation.workload_scenarios import (
+from affidavit.evaluation.incidents.workload_scenarios import (
     SCENARIOS,
     Proof,
     WorkloadScenario,
@@ -18,7 +19,6 @@ from affidavit.workloads.records import TOOL_RESPONSE_SCHEMAS
 
 SCENARIO_LIST = load_workload_scenarios()
 EACH = pytest.mark.parametrize("scenario", SCENARIO_LIST, ids=lambda scenario: scenario.scenario_id)
-ARGUMENTS = {"lambda_name": "data-processor"}
 
 
 def at(answer: object, pointer: str) -> object:
@@ -27,15 +27,19 @@ def at(answer: object, pointer: str) -> object:
     return answer
 
 
+def asked(scenario: WorkloadScenario, tool: str) -> dict[str, object]:
+    return scenario.workloads().answer(tool, {"lambda_name": scenario.function})
+
+
 def holds(proof: Proof, scenario: WorkloadScenario) -> bool:
-    answer = scenario.workloads().answer(proof.tool, ARGUMENTS)
+    answer: Any = asked(scenario, proof.tool)
     if proof.contains is not None:
         return any(proof.contains in event["message"] for event in answer["events"])
     return proof.field is not None and at(answer, proof.field) == proof.value
 
 
-def test_there_are_at_least_forty() -> None:
-    assert len(SCENARIO_LIST) >= 40
+def test_there_are_at_least_a_hundred_and_eighty_and_no_two_share_an_id() -> None:
+    assert len({scenario.scenario_id for scenario in SCENARIO_LIST}) == len(SCENARIO_LIST) >= 180
 
 
 def test_every_kind_of_fault_a_function_can_have_is_there() -> None:
@@ -48,6 +52,10 @@ def test_every_kind_of_fault_a_function_can_have_is_there() -> None:
         "out_of_memory",
         "code_error",
         "configuration",
+        "startup",
+        "credentials",
+        "dependency",
+        "resource_limit",
         "unknown",
     }
 
@@ -60,9 +68,8 @@ def test_every_proof_is_there_to_be_read(scenario: WorkloadScenario) -> None:
 
 @EACH
 def test_every_answer_is_valid_on_the_wire(scenario: WorkloadScenario) -> None:
-    workloads = scenario.workloads()
     for tool, schema in TOOL_RESPONSE_SCHEMAS.items():
-        schema.model_validate_json(json.dumps(workloads.answer(tool, ARGUMENTS)))
+        schema.model_validate_json(json.dumps(asked(scenario, tool)))
 
 
 @EACH
@@ -72,16 +79,15 @@ def test_what_is_true_is_not_forbidden(scenario: WorkloadScenario) -> None:
 
 @EACH
 def test_the_same_scenario_reads_the_same_twice(scenario: WorkloadScenario) -> None:
-    again = load_workload_scenario(SCENARIOS / f"{scenario.scenario_id}.yaml")
+    (path,) = SCENARIOS.rglob(f"{scenario.scenario_id}.yaml")
+    again = load_workload_scenario(path)
     assert again.event() == scenario.event()
-    assert again.workloads().answer("get_recent_logs", ARGUMENTS) == scenario.workloads().answer(
-        "get_recent_logs", ARGUMENTS
-    )
+    assert asked(again, "get_recent_logs") == asked(scenario, "get_recent_logs")
 
 
 @EACH
 def test_no_answer_holds_the_value_of_an_environment_variable(scenario: WorkloadScenario) -> None:
-    answer = scenario.workloads().answer("get_lambda_config", ARGUMENTS)
+    answer = asked(scenario, "get_lambda_config")
     assert "Acme/Ingest" not in json.dumps(answer)
 
 

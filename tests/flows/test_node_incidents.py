@@ -1,0 +1,269 @@
+"""A sick node, from its alarm to a proven diagnosis: real DynamoDB, S3 and SSM over HTTP, our Lambda functions."""
+
+import json
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+import pytest
+
+from affidavit.entrypoints.lambdas import on_bundle_uploaded, on_incident, on_watchdog_tick
+from affidavit.evidence.diagnosis import Diagnosis, FaultType, Grade
+from affidavit.incidents.incident import IncidentId
+from affidavit.incidents.intake.event_reader import bundle_news
+from affidavit.incidents.store.state import IncidentState, Status, state_key
+from affidavit.incidents.supervisor import Supervisor
+from affidavit.ports.table import Update
+from affidavit.sandbox.account.node_archives import archive_of
+from affidavit.sandbox.account.nodes import CLUSTER, FleetNode
+from affidavit.sandbox.aws.automation import Conduct, archive_key
+from affidavit.sandbox.aws.resources import BUCKET
+from affidavit.sandbox.laptop import Sandbox
+from affidavit.verification.assess import assess
+
+numbers = count(1)
+WAIT_SECONDS = 60.0
+
+
+class Context:
+    invoked_function_arn = ""
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 300_000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def applications() -> Iterator[None]:
+    """Built once for these tests: reading the rules takes longer than most of them."""
+    for application in (on_incident.application, on_bundle_uploaded.application):
+        application.cache_clear()
+    yield
+    for application in (on_incident.application, on_bundle_uploaded.application):
+        application.cache_clear()
+
+
+@pytest.fixture
+def offline(aws_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAT_PROVIDER", "offline")
+    monkeypatch.setenv("MAX_INCIDENTS_PER_HOUR", "500")
+
+
+pytestmark = pytest.mark.usefixtures("offline")
+
+
+def a_node(sandbox: Sandbox, *faults: str, conduct: Conduct | None = None, cluster: str = CLUSTER) -> FleetNode:
+    node = FleetNode(instance_id=f"i-0dead0000{next(numbers):07x}", faults=faults, cluster=cluster)
+    sandbox.fleet.add(node)
+    sandbox.automation.conduct(node.instance_id, conduct or Conduct(step_seconds=0.0))
+    return node
+
+
+def alarm(node: FleetNode, **dimensions: str) -> dict[str, Any]:
+    named = dimensions or {"InstanceId": node.instance_id}
+    return {
+        "AlarmName": f"status-{node.instance_id}",
+        "AlarmArn": f"arn:aws:cloudwatch:{node.region}:000000000000:alarm:status",
+        "NewStateValue": "ALARM",
+        "NewStateReason": "Threshold Crossed",
+        "StateChangeTime": datetime.now(UTC).isoformat(),
+        "AWSAccountId": "000000000000",
+        "Trigger": {
+            "MetricName": "StatusCheckFailed",
+            "Dimensions": [{"name": key, "value": value} for key, value in named.items()],
+        },
+    }
+
+
+def delivered(*messages: dict[str, Any] | str) -> list[dict[str, Any]]:
+    texts = [one if isinstance(one, str) else json.dumps(one) for one in messages]
+    event = {"Records": [{"Sns": {"MessageId": uuid.uuid4().hex, "Message": text}} for text in texts]}
+    return json.loads(on_incident.handler(event, Context())["body"])
+
+
+def collected(sandbox: Sandbox, node: FleetNode) -> str:
+    """The key of the archive, once the collection has ended."""
+    until = time.monotonic() + WAIT_SECONDS
+    while not any(run.status == "Success" for run in sandbox.automation.runs_of(node.instance_id)):
+        assert time.monotonic() < until, "it was not collected"
+        time.sleep(0.02)
+    return archive_key(node.instance_id)
+
+
+def indexed(key: str, *, by: str) -> None:
+    """`by` is the session of who wrote the object, as S3's event names it."""
+    record = {"userIdentity": {"principalId": f"AWS:AROAEXAMPLE1:{by}"}, "s3": {"object": {"key": key}}}
+    body = json.dumps({"Records": [record]})
+    done = on_bundle_uploaded.handler({"Records": [{"messageId": "m", "body": body}]}, None)
+    assert done == {"batchItemFailures": []}
+
+
+def supervisor() -> Supervisor:
+    return on_incident.application("")[1]
+
+
+def state_of(name: str) -> IncidentState:
+    state = supervisor().states.get_state(IncidentId(name))
+    assert state is not None
+    return state
+
+
+def diagnosis_of(name: str) -> Diagnosis:
+    context = supervisor().contexts.get_context(IncidentId(name))
+    assert context is not None
+    assert context.diagnosis is not None
+    found = assess(context.diagnosis, supervisor().records.entries(context.ledger), supervisor().source)
+    assert found.holds, found.problems
+    return context.diagnosis
+
+
+def through(sandbox: Sandbox, node: FleetNode) -> str:
+    """From the alarm to the end of its incident; the incident's id."""
+    (received,) = delivered(alarm(node))
+    assert received["outcome"] == "awaiting evidence"
+    name = received["incident_id"]
+    assert state_of(name).status is Status.AWAITING_EVIDENCE
+    indexed(collected(sandbox, node), by=node.instance_id)
+    delivered(bundle_news(node.instance_id))
+    return name
+
+
+FAULTS = {
+    "oom": FaultType.WORKLOAD,
+    "cni_failure": FaultType.NODE_CAPACITY,
+    "disk_pressure": FaultType.NODE_DISK,
+    "cert_expiry": FaultType.NODE_CREDENTIALS,
+    "kernel_hang": FaultType.NODE_KERNEL,
+    "storage_io": FaultType.NODE_HARDWARE,
+    "image_pull": FaultType.NODE_CREDENTIALS,
+    "bootstrap": FaultType.NODE_BOOTSTRAP,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_alarm_about_a_sick_node_leads_to_a_diagnosis_with_lines_that_re_read(sandbox: Sandbox, fault: str) -> None:
+    node = a_node(sandbox, fault)
+    name = through(sandbox, node)
+    assert state_of(name).status is Status.DIAGNOSED
+    diagnosis = diagnosis_of(name)
+    assert FAULTS[fault] in diagnosis.fault_types
+    assert any(one.field.endswith("/evidence/excerpt") for one in diagnosis.evidence)
+    assert len(sandbox.automation.runs_of(node.instance_id)) == 1
+    assert not any("origin" in gap or "this rests on a bundle" in gap for gap in diagnosis.gaps)
+
+
+def test_what_a_proven_bundle_shows_and_nothing_leaves_open_is_proven(sandbox: Sandbox) -> None:
+    assert diagnosis_of(through(sandbox, a_node(sandbox, "oom"))).grade is Grade.PROVEN
+
+
+def test_a_node_without_a_known_fault_is_told_so_and_never_called_healthy(sandbox: Sandbox) -> None:
+    diagnosis = diagnosis_of(through(sandbox, a_node(sandbox)))
+    assert diagnosis.fault_types == ()
+    assert "No known fault is open" in diagnosis.root_cause
+    assert "no proof of health" in diagnosis.root_cause
+
+
+def test_duplicate_and_late_alerts_collect_nothing_more(sandbox: Sandbox) -> None:
+    node = a_node(sandbox, "oom")
+    first = alarm(node)
+    (received,) = delivered(first)
+    assert [one["outcome"] for one in delivered(first, first)] == ["already handled"] * 2
+    indexed(collected(sandbox, node), by=node.instance_id)
+    delivered(bundle_news(node.instance_id))
+    assert delivered(first)[0]["outcome"] == "already handled"
+    assert delivered(bundle_news(node.instance_id))[0]["outcome"] == f"nothing waits for {node.instance_id}"
+    assert state_of(received["incident_id"]).status is Status.DIAGNOSED
+    assert len(sandbox.automation.runs_of(node.instance_id)) == 1
+
+
+def test_an_alert_by_node_name_is_of_the_same_node_and_joins_its_incident(sandbox: Sandbox) -> None:
+    node = a_node(sandbox, "oom")
+    (by_id,) = delivered(alarm(node))
+    event = {"type": "Warning", "reason": "Unhealthy", "involvedObject": {"kind": "Node", "name": node.name}}
+    (by_name,) = delivered({**event, "lastTimestamp": datetime.now(UTC).isoformat()})
+    assert by_name["incident_id"] == by_id["incident_id"]
+    other = a_node(sandbox, "oom")
+    (received,) = delivered(alarm(other, ClusterName=CLUSTER, NodeName=other.name))
+    incident = state_of(received["incident_id"]).incident
+    assert (str(incident.subject), incident.node_name) == (f"node:{other.instance_id}", other.name)
+
+
+def test_an_alert_for_a_node_of_a_foreign_cluster_is_put_aside_and_nothing_is_collected(sandbox: Sandbox) -> None:
+    node = a_node(sandbox, "oom", cluster=f"theirs-{uuid.uuid4().hex[:6]}")
+    (refused,) = delivered(alarm(node))
+    assert refused["incident_id"] is None
+    assert "which is not one of ALLOWED_CLUSTERS" in refused["outcome"]
+    ours = a_node(sandbox)
+    (claimed,) = delivered(alarm(ours, ClusterName="another", InstanceId=ours.instance_id))
+    assert "as a node of cluster another" in claimed["outcome"]
+    assert sandbox.automation.runs_of(node.instance_id) == []
+
+
+def test_a_failed_collection_ends_in_an_honest_failure_and_not_in_a_guess(sandbox: Sandbox) -> None:
+    node = a_node(sandbox, "oom", conduct=Conduct(ends="Failed", failure="the agent is offline", step_seconds=0.0))
+    (received,) = delivered(alarm(node))
+    state = ended(node, received["incident_id"])
+    assert state.status is Status.FAILED
+    context = supervisor().contexts.get_context(state.incident_id)
+    assert context is not None
+    assert context.diagnosis is None
+    entries = supervisor().records.entries(context.ledger)
+    (chosen,) = [one.answer for one in entries if one.tool == "node_evidence"]
+    assert isinstance(chosen, dict)
+    assert "the agent is offline" in str(chosen["gaps"])
+
+
+def uploaded(sandbox: Sandbox, node: FleetNode, *faults: str) -> None:
+    """A bundle that claims to be of this node and that nobody asked it for."""
+    key = f"eks_{node.instance_id}/{node.instance_id}_{uuid.uuid4().hex[:6]}.tar.gz"
+    forged = archive_of(replace(node, faults=faults))
+    sandbox.client("s3").put_object(Bucket=BUCKET, Key=key, Body=forged)
+    indexed(key, by="somebody")
+
+
+def ended(node: FleetNode, name: str) -> IncidentState:
+    until = time.monotonic() + WAIT_SECONDS
+    while (state := state_of(name)).status is Status.AWAITING_EVIDENCE:
+        assert time.monotonic() < until
+        delivered(bundle_news(node.instance_id))
+    return state
+
+
+OFFLINE = Conduct(ends="Failed", failure="the agent is offline", step_seconds=0.0)
+
+
+def test_an_uploaded_bundle_is_rested_on_only_where_there_is_no_other_and_that_is_said(sandbox: Sandbox) -> None:
+    node = a_node(sandbox, conduct=OFFLINE)
+    uploaded(sandbox, node, "oom")
+    (received,) = delivered(alarm(node))
+    assert ended(node, received["incident_id"]).status is Status.DIAGNOSED
+    diagnosis = diagnosis_of(received["incident_id"])
+    assert diagnosis.grade is Grade.SUPPORTED
+    assert any("nothing proves that the bundle came from this node" in one for one in diagnosis.open_obligations)
+    assert any("the origin of the bundle is not proven" in gap for gap in diagnosis.gaps)
+
+
+def test_an_uploaded_bundle_never_takes_the_place_of_a_collected_one(sandbox: Sandbox) -> None:
+    """It is newer, and tells of another fault."""
+    node = a_node(sandbox, "disk_pressure")
+    through(sandbox, node)
+    uploaded(sandbox, node, "oom")
+    sandbox.automation.conduct(node.instance_id, OFFLINE)
+    (again,) = delivered({**alarm(node), "AlarmName": "another"})
+    assert ended(node, again["incident_id"]).status is Status.DIAGNOSED
+    diagnosis = diagnosis_of(again["incident_id"])
+    assert diagnosis.fault_types == (FaultType.NODE_DISK,)
+    assert not any("origin" in gap for gap in diagnosis.gaps)
+
+
+def test_the_watchdog_brings_an_incident_on_whose_wake_was_lost(sandbox: Sandbox) -> None:
+    node = a_node(sandbox, "oom")
+    (received,) = delivered(alarm(node))
+    indexed(collected(sandbox, node), by=node.instance_id)
+    states = supervisor().states
+    states.table.write(Update(key=state_key(IncidentId(received["incident_id"])), set={"due_at": 1.0}))
+    on_watchdog_tick.handler({}, Context())
+    assert state_of(received["incident_id"]).status is Status.DIAGNOSED

@@ -1,0 +1,294 @@
+"""The verdict: a cause leads because it explains, and nothing is blamed that is not seen."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from zlib import crc32
+
+from affidavit.evidence.confidence import Confidence, Level
+from affidavit.evidence.finding import Evidence, FaultState, Finding, LineRange, NamedEntity, Occurrence
+from affidavit.evidence.severity import Severity
+from affidavit.evidence.verdict import NodeVerdict, Refutation, VerdictState
+from affidavit.knowledge import load_knowledge
+from affidavit.verdict.conclude import Fact, VerdictInput, conclude
+from affidavit.verdict.samples import known_graph
+
+START = datetime(2026, 1, 15, 10, tzinfo=UTC)
+COLLECTED = START + timedelta(hours=3)
+KNOWLEDGE = load_knowledge()
+
+
+def seen(
+    rule_id: str,
+    minute: float | None,
+    *,
+    until: float = 170,
+    state: FaultState = FaultState.OPEN,
+    file: str = "",
+    lines: Sequence[int] = (),
+    names: dict[str, str] | None = None,
+    detail: str | None = None,
+) -> Finding:
+    """A finding of a real rule, `minute` after the start; None for what was measured at the collection."""
+    rule = KNOWLEDGE.rule(rule_id)
+    component = rule_id.partition(".")[0]
+    own = lines or [crc32(rule_id.encode()) + 1]
+    first = START + timedelta(minutes=minute) if minute is not None else None
+    return Finding(
+        finding_id="",
+        rule=rule.id,
+        severity=rule.severity,
+        pattern=rule.name,
+        description=rule.means,
+        component=component,
+        signal=rule.signal,
+        count=len(own),
+        first_seen=first,
+        last_seen=START + timedelta(minutes=until) if minute is not None else None,
+        evidence=Evidence(
+            source_file=file or f"{component}/{component}.log",
+            full_key="",
+            excerpt="",
+            line_range=LineRange(start=own[0], end=own[0]),
+            byte_offset=None,
+            timestamp=first,
+            sha256=None,
+        ),
+        additional_occurrences=tuple(Occurrence(line=line, byte_offset=None, timestamp=None) for line in own[1:]),
+        state=state,
+        detail=detail if detail is not None else ("measured" if minute is None else None),
+        entities=tuple(NamedEntity(kind=kind, name=name) for kind, name in (names or {}).items()),
+    )
+
+
+def verdict_on(*findings: Finding, files: Sequence[str] = (), facts: Sequence[Fact] = ()) -> NodeVerdict:
+    numbered = [replace(finding, finding_id=f"F-{number:03d}") for number, finding in enumerate(findings, 1)]
+    return conclude(
+        VerdictInput(
+            findings=numbered,
+            files=files,
+            collected_at=COLLECTED,
+            booted_at=START - timedelta(days=3),
+            confidence=Confidence(level=Level.HIGH, basis="a test", gaps=()),
+            facts=facts,
+            first_steps={rule.id: rule.first_steps[0] for rule in KNOWLEDGE.rules},
+        ),
+        known_graph(),
+    )
+
+
+def leads(verdict: NodeVerdict) -> list[str]:
+    return [cause.evidence[0] for cause in verdict.root_causes]
+
+
+def test_a_full_disk_without_a_time_leads_over_the_evictions_it_explains() -> None:
+    verdict = verdict_on(
+        seen("kubelet.pod-evicted", 0), seen("kubelet.disk-pressure", 1), seen("storage.disk-full", None)
+    )
+    assert leads(verdict) == ["F-003"]
+    (cause,) = verdict.root_causes
+    assert (cause.since, cause.still_open, set(cause.explains)) == (None, True, {"F-001", "F-002"})
+    assert cause.first_step == KNOWLEDGE.rule("storage.disk-full").first_steps[0]
+    assert {(link.cause, link.effect, link.clock_seconds) for link in cause.proof} >= {("F-003", "F-001", None)}
+
+
+def test_the_order_of_lines_does_not_make_an_effect_the_cause() -> None:
+    verdict = verdict_on(
+        seen("kubelet.pleg-not-healthy", 0),
+        seen("any.request-timeout", 0),
+        seen("kernel.oom-killer-invoked", 6, names={"victim": "java"}),
+    )
+    assert leads(verdict) == ["F-003"]
+    assert "java" in verdict.summary
+
+
+def test_a_cause_that_began_long_after_the_effect_is_an_alternative_not_the_cause() -> None:
+    verdict = verdict_on(
+        seen("kubelet.sandbox-creation-failed", 0, until=170), seen("cni.subnet-addresses-exhausted", 150, until=170)
+    )
+    # The subnet is a fault of its own, but does not explain sandboxes that failed two hours earlier.
+    assert verdict.root_causes[0].explains == ()
+    assert [entry.finding_ids for entry in verdict.unexplained] == [("F-001",)]
+    assert verdict.unexplained[0].cause_unknown
+
+
+def test_independent_faults_are_told_apart() -> None:
+    verdict = verdict_on(
+        seen("kernel.memory-cgroup-oom", 0),
+        seen("kubelet.crash-loop", 1),
+        seen("any.aws-access-denied", 90, file="ipamd.log"),
+        seen("cni.no-available-ip", 91),
+        seen("kubelet.sandbox-creation-failed", 92, file="sandbox.log"),
+    )
+    assert sorted(leads(verdict)) == ["F-001", "F-003"]
+    by_lead = {cause.evidence[0]: set(cause.explains) for cause in verdict.root_causes}
+    assert by_lead == {"F-001": {"F-002"}, "F-003": {"F-004", "F-005"}}
+
+
+def test_a_line_that_names_its_cause_needs_no_other() -> None:
+    """The sandbox error says that no address was left, so a full disk does not explain it as well."""
+    verdict = verdict_on(
+        seen("storage.disk-full", None),
+        seen("kubelet.pod-evicted", 0),
+        seen("cni.subnet-addresses-exhausted", 20),
+        seen("cni.ip-assignment-failed", 21, file="kubelet.log", lines=[7, 8]),
+        seen("kubelet.sandbox-creation-failed", 21, file="kubelet.log", lines=[7, 8]),
+    )
+    by_lead = {cause.evidence[0]: set(cause.explains) for cause in verdict.root_causes}
+    assert by_lead == {"F-001": {"F-002"}, "F-003": {"F-004", "F-005"}}
+
+
+def test_a_container_at_its_limit_is_one_fault_and_not_the_nodes() -> None:
+    verdict = verdict_on(
+        seen("kernel.oom-killer-invoked", 0), seen("kernel.memory-cgroup-oom", 0), seen("containerd.task-oom", 0)
+    )
+    (cause,) = verdict.root_causes
+    assert (cause.fault_type.value, cause.evidence[0]) == ("workload", "F-002")
+    assert verdict.faults == 2  # the limit, and the kill it explains
+
+
+def test_an_effect_without_its_cause_is_unexplained_and_names_the_files_that_would_tell() -> None:
+    verdict = verdict_on(
+        seen("cni.ip-assignment-failed", 0),
+        seen("kubelet.sandbox-creation-failed", 0),
+        files=["kubelet/kubelet.log", "containerd/containerd-log.txt"],
+    )
+    assert verdict.root_causes == ()
+    (entry,) = verdict.unexplained
+    assert entry.cause_unknown
+    assert "var_log/aws-routed-eni/ipamd.log" in entry.absent
+    assert "The subnet has no free addresses" in [each.cause for each in entry.could_be]
+    assert verdict.confidence.level is Level.LOW
+    assert "ipamd.log" in verdict.summary
+
+
+def test_a_file_that_was_read_speaks_against_a_candidate() -> None:
+    files = ["var_log/aws-routed-eni/ipamd.log", "ipamd/enis.json"]
+    verdict = verdict_on(seen("cni.ip-assignment-failed", 0), files=files)
+    against = {each.cause: each.speaks_against for each in verdict.unexplained[0].could_be}
+    assert against["The subnet has no free addresses"]
+
+
+def test_what_is_over_planned_or_a_start_never_leads_over_what_is_open() -> None:
+    for state in (FaultState.RECOVERED, FaultState.OVER, FaultState.PLANNED, FaultState.STARTUP):
+        verdict = verdict_on(
+            seen("any.no-space-left", 0, until=10, state=state),
+            seen("any.certificate-expired", 100),
+            seen("kubelet.node-not-ready", 101),
+        )
+        assert leads(verdict) == ["F-002"], state
+        assert "F-002" not in verdict.root_causes[0].explains
+
+
+def test_a_fault_that_is_over_is_told_as_over_where_nothing_is_open() -> None:
+    verdict = verdict_on(seen("kernel.panic", 0, until=0, state=FaultState.OVER))
+    assert (leads(verdict), verdict.state) == (["F-001"], VerdictState.OVER)
+    assert (verdict.root_causes[0].still_open, verdict.root_causes[0].until) == (False, START)
+
+
+def test_a_setting_is_a_cause_only_of_what_follows_from_it() -> None:
+    alone = verdict_on(seen("networking.ena-conntrack-allowance-exceeded", None))
+    assert alone.root_causes == ()
+    assert [entry.cause_unknown for entry in alone.unexplained] == [False]
+    with_effect = verdict_on(seen("networking.ena-conntrack-allowance-exceeded", None), seen("any.io-timeout", 0))
+    assert leads(with_effect) == ["F-001"]
+
+
+def test_an_info_finding_can_be_the_cause_when_the_same_name_server_is_meant() -> None:
+    setting = seen("networking.name-server-custom", None, names={"nameserver": "192.168.50.1"})
+    same = verdict_on(setting, seen("any.dns-timeout", 0, names={"nameserver": "192.168.50.1"}))
+    assert leads(same) == ["F-001"]
+    other = verdict_on(setting, seen("any.dns-timeout", 0, names={"nameserver": "10.0.0.2"}))
+    assert other.root_causes == ()
+
+
+def test_a_measurement_refutes_what_only_a_line_claims_and_is_cited() -> None:
+    line = Evidence(
+        source_file="storage/mounts.txt",
+        full_key="k",
+        excerpt="/dev/nvme0n1p1 80G 33G 47G 41% /",
+        line_range=LineRange(start=2, end=2),
+        byte_offset=None,
+        timestamp=None,
+        sha256="0" * 64,
+    )
+    fact = Fact(id="disk-has-room", refutation=Refutation(says="41 % of the space of / is used", evidence=line))
+    verdict = verdict_on(seen("any.no-space-left", 0), seen("containerd.sandbox-failed", 1), facts=[fact])
+    assert verdict.root_causes == ()
+    (other,) = verdict.alternatives
+    assert (other.finding_ids, other.against[0].evidence) == (("F-001",), line)
+    assert "41 %" in other.why_less_likely
+    measured = verdict_on(seen("storage.disk-full", None), seen("containerd.sandbox-failed", 1), facts=[fact])
+    assert leads(measured) == ["F-001"]
+
+
+def test_kernel_lines_that_drifted_still_explain_what_came_minutes_before() -> None:
+    kernel = seen("kernel.block-io-error", 8, until=9, file="kernel/dmesg.current")
+    verdict = verdict_on(kernel, seen("any.input-output-error", 0), seen("containerd.sandbox-failed", 0, file="c.log"))
+    assert leads(verdict) == ["F-001"]
+    (first, *_) = verdict.root_causes[0].proof
+    assert first.clock_seconds is not None and first.clock_seconds > 480
+
+
+def test_after_a_clock_was_set_back_the_order_of_lines_in_a_log_decides() -> None:
+    """The disk filled, the clock was set back, the pods were evicted: at a time before the disk filled."""
+    full = seen("any.no-space-left", 60, file="messages", lines=[10])
+    evicted = seen("kubelet.pod-evicted", 5, file="messages", lines=[30])
+    step = seen("chrony.clock-far-off", 6, file="other")
+    step = replace(step, evidence=replace(step.evidence, excerpt="System clock was stepped by -400.000000 seconds"))
+    verdict = verdict_on(full, evicted, step)
+    assert "F-002" in {effect for cause in verdict.root_causes for effect in cause.explains}
+    assert "F-002" not in {effect for cause in verdict_on(full, evicted).root_causes for effect in cause.explains}
+    other_order = replace(evicted, evidence=replace(evicted.evidence, line_range=LineRange(start=5, end=5)))
+    causes = verdict_on(full, other_order, step).root_causes
+    assert "F-002" not in {effect for cause in causes for effect in cause.explains}
+
+
+def test_the_same_lines_with_the_systems_time_do_not_drift() -> None:
+    findings = [
+        seen("kernel.block-io-error", 8, until=9, file="kernel/dmesg.current"),
+        seen("kernel.block-io-error", 8, until=9, file="var_log/messages"),
+        seen("any.input-output-error", 0),
+    ]
+    findings[1] = replace(findings[1], component="kernel")
+    verdict = verdict_on(*findings)
+    assert "F-003" not in [found for cause in verdict.root_causes for found in cause.explains]
+
+
+def test_a_quiet_bundle_is_never_called_healthy() -> None:
+    verdict = verdict_on(files=["kubelet/kubelet.log"])
+    assert (verdict.root_causes, verdict.unexplained, verdict.state) == ((), (), VerdictState.QUIET)
+    assert "healthy" not in verdict.summary
+    assert "1 files were looked at" in verdict.summary
+
+
+def test_every_medium_finding_is_explained_is_a_cause_or_is_unexplained() -> None:
+    findings = [seen(rule.id, index % 100) for index, rule in enumerate(KNOWLEDGE.rules)]
+    verdict = verdict_on(*findings)
+    told = verdict.finding_ids
+    lost = [
+        f"F-{number:03d} {finding.rule}"
+        for number, finding in enumerate(findings, 1)
+        if finding.severity.is_at_least(Severity.MEDIUM) and f"F-{number:03d}" not in told
+    ]
+    assert lost == []
+
+
+def test_a_rule_that_the_graph_does_not_know_is_told_and_blamed_for_nothing() -> None:
+    own = replace(seen("any.io-timeout", 0), rule="own.kaput", signal="own.kaput", pattern="Own fault")
+    verdict = verdict_on(own)
+    assert verdict.root_causes == ()
+    assert [(entry.what, entry.cause_unknown) for entry in verdict.unexplained] == [("Own fault", False)]
+
+
+def test_what_another_cause_explains_is_no_alternative() -> None:
+    verdict = verdict_on(
+        seen("cni.subnet-addresses-exhausted", 0),
+        seen("cni.ip-assignment-failed", 1),
+        seen("kubelet.sandbox-creation-failed", 1, file="s.log"),
+        seen("kernel.nvme-timeout", 20),
+        seen("kernel.block-io-error", 21),
+        seen("storage.mount-refused", 22),
+    )
+    assert leads(verdict) == ["F-004", "F-001"] or leads(verdict) == ["F-001", "F-004"]
+    assert verdict.alternatives == ()

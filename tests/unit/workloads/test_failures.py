@@ -1,0 +1,44 @@
+"""The catalog of failures: every sample behaves, and texts that look alike are told apart."""
+
+import pytest
+
+from affidavit.workloads.failures import failure_kinds, matches
+
+
+def test_every_kind_has_an_id_of_its_own() -> None:
+    ids = [kind.id for kind in failure_kinds()]
+    assert len(ids) == len(set(ids)) >= 50
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("An error occurred (AccessDeniedException) when calling the GetItem operation: not authorized", "denied"),
+        ("An error occurred (AccessDeniedException) when calling: You don't have access to the model", "model-access"),
+        ("User: anonymous is not authorized to perform: es:ESHttpPost", "aws-no-credentials"),
+        ("Request failed with status code 403", "http-4xx"),
+        (
+            "TransportError(429, 'blocked by: [TOO_MANY_REQUESTS/12/disk usage exceeded flood-stage watermark')",
+            "search-disk-full",
+        ),
+        ("429 Client Error: Too Many Requests for url: https://geo.example", "third-party-429"),
+        ("java.lang.OutOfMemoryError: unable to create native thread", "threads"),
+        ("java.lang.OutOfMemoryError: Java heap space", "heap"),
+        ("psycopg2.OperationalError: FATAL:  remaining connection slots are reserved", "no-connections"),
+        ('FATAL:  password authentication failed for user "app"', "database-login"),
+        ("connect ECONNREFUSED 10.20.7.15:6379", "refused"),
+        ("connect ETIMEDOUT 10.20.7.15:6379", "unreachable"),
+        ("Read timed out. (read timeout=10)", "answers-late"),
+        ("certificate verify failed: certificate has expired", "certificate"),
+        ("KeyError: 'tenant_id'", "language-error"),
+    ],
+)
+def test_texts_that_look_alike_are_told_apart(text: str, kind: str) -> None:
+    assert next(matches(text)).kind.id == kind
+
+
+def test_a_cause_names_what_the_text_names_and_leaves_out_what_it_does_not() -> None:
+    named = next(matches("connect ECONNREFUSED 10.20.7.15:6379"))
+    assert named.says == "the called host 10.20.7.15:6379 refuses the connection: it answers, and nothing listens there"
+    bare = next(matches("java.net.ConnectException: Connection refused"))
+    assert bare.says == "the called host refuses the connection: it answers, and nothing listens there"
