@@ -6,17 +6,20 @@ STAMP  := $(VENV)/.installed
 # Many tests wait for processes and servers, so there are more workers than cores.
 WORKERS ?= 5
 
-# Thousands of small files come and go; where memory has room for them that takes half the time of a disk. What tests
-# leave, three gigabytes, goes when they pass.
+# Thousands of small files come and go; where memory has room for them that takes half the time of a disk.
 SCRATCH := $(or $(TMPDIR),$(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }'),/tmp)
 
 # Whoever forbids Python to keep what it compiled would have each of a thousand started commands compile it all again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test check format docs eval mutations bench synth package lock clean
+# What tests leave, three gigabytes, goes when they pass.
+pytest = scratch=$$(mktemp -d $(SCRATCH)/affidavit-XXXXXX) && \
+	  TMPDIR=$$scratch $(BIN)/python -m pytest $(1) && chmod -R u+rwX $$scratch && rm -rf $$scratch
+
+.PHONY: clients help setup demo test test-slow check format docs eval mutations bench synth package sbom lock clean
 
 help: ## what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(STAMP) ## .venv with everything, hash-checked against requirements.lock
 
@@ -34,9 +37,11 @@ demo: setup ## the whole story on this machine: fault, alert, investigation, pro
 	@rm -rf build/demo
 	@$(BIN)/affidavit demo --out build/demo $(if $(PROVIDER),--provider $(PROVIDER))
 
-test: setup ## the whole test suite
-	@scratch=$$(mktemp -d $(SCRATCH)/affidavit-XXXXXX) && \
-	  TMPDIR=$$scratch $(BIN)/python -m pytest -n $(WORKERS) && chmod -R u+rwX $$scratch && rm -rf $$scratch
+test: setup ## the tests, but for the slow ones
+	@$(call pytest,-n $(WORKERS) -m "not slow")
+
+test-slow: setup ## storms, deployments into the emulator, killed processes, every scenario: minutes each
+	@$(call pytest,-n 3 -m slow)
 
 check: setup ## format, lint, types, layering
 	@$(BIN)/ruff format --check .
@@ -49,7 +54,10 @@ format: setup ## rewrite the sources the way `make check` wants them
 	@$(BIN)/ruff check --fix .
 
 docs: setup ## write docs/reference again out of rules, checks and commands
-	@$(BIN)/python -m affidavit.entrypoints.cli.reference
+	@$(BIN)/python -m affidavit.entrypoints.cli.reference.pages
+
+clients: setup ## the MCP server with clients from elsewhere (TypeScript, Inspector, fastmcp, LangChain, conformance suite); needs Node 20
+	@$(BIN)/python -m tests.clients
 
 eval: setup ## findings and diagnoses where the truth is known, and chat models that lie; results in build/eval
 	@TMPDIR=$(SCRATCH) $(BIN)/affidavit eval all --out build/eval
@@ -66,6 +74,11 @@ synth: setup ## CloudFormation templates out of infra/, checked by cdk-nag and c
 
 package: setup ## the zips of the Lambda functions out of requirements.lock, for Lambda's Python; sizes are reported
 	@$(BIN)/python -m infra.packaging --out build/packages
+
+sbom: ## a CycloneDX list of every locked package with its hashes, in build/sbom.json
+	@test -x build/sbom/bin/cyclonedx-py || { $(PYTHON) -m venv build/sbom && \
+	  build/sbom/bin/python -m pip install --quiet cyclonedx-bom==7.5.0; }
+	@build/sbom/bin/cyclonedx-py requirements requirements.lock --output-reproducible --output-file build/sbom.json
 
 lock: setup ## resolve the dependencies again and write requirements.lock
 	@$(BIN)/python -m pip install --quiet uv
