@@ -1,6 +1,7 @@
 """The worker nodes of the sandbox, as EC2 and EKS would tell of them, and what is wrong with each."""
 
 import json
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -28,8 +29,8 @@ class FleetNode:
 
     @property
     def address(self) -> str:
-        """Made of the instance id, so that each node has its own."""
-        number = int(self.instance_id[-6:], 16)
+        """Made of the whole instance id: ids that differ only in front must not share an address."""
+        number = zlib.crc32(self.instance_id.encode())
         return f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
 
     @property
