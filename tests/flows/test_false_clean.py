@@ -277,3 +277,27 @@ def test_the_log_of_the_kernel_and_that_of_a_daemon_are_told_apart(
     there.parent.mkdir(parents=True)
     there.write_bytes(content)
     assert rule in rules(analyzed(tmp_path / "node"))
+
+
+IPAMD = b"".join(
+    b'{"level":"error","ts":"2026-01-15T10:25:%02d.020Z","caller":"ipamd/ipamd.go:1153","msg":"Failed to allocate a private '
+    b'IP address InsufficientFreeAddressesInSubnet: The specified subnet does not have enough free addresses"}\n' % n
+    for n in range(40)
+)
+
+
+def test_a_log_at_another_programs_path_is_read_by_its_own_rules(tmp_path: Path) -> None:
+    (tmp_path / "node" / "kubelet").mkdir(parents=True)
+    (tmp_path / "node" / "kubelet" / "kubelet.log").write_bytes(IPAMD)
+    assert any(rule.startswith(("cni.", "ipamd.", "networking.")) for rule in rules(analyzed(tmp_path / "node")))
+
+
+@pytest.mark.parametrize("lines", [60, 20_000])
+@pytest.mark.parametrize("appended", [DMESG, JOURNAL, IPAMD])
+def test_a_log_appended_to_another_one_is_never_a_clean_bill(lines: int, appended: bytes, tmp_path: Path) -> None:
+    fine = b'I0115 10:20:03.123456    3478 kubelet.go:2466] "SyncLoop ADD" source="api" pods=["default/web"]\n'
+    (tmp_path / "node" / "kubelet").mkdir(parents=True)
+    (tmp_path / "node" / "kubelet" / "kubelet.log").write_bytes(fine * lines + appended)
+    done = affidavit("analyze", tmp_path / "node", "--fail-on", "critical")
+    assert done.returncode in (1, 3)
+    assert done.returncode == 1 or "INCOMPLETE" in done.stdout

@@ -32,6 +32,9 @@ HEAD = 64 * 1024
 _LINES = 400
 # Of a file whose path is known, fewer.
 _CHECKED_LINES = 40
+# Of each block of a file, fewer still, within so many of its last bytes.
+_SPREAD_LINES = 20
+_SPREAD_BYTES = 16 * 1024
 # A crash may leave traces between the lines of a log, so not all of them need to have its form.
 _LEAST_SHARE = 0.25
 # A second form in this many lines makes a mixed file. Read as one of the two, faults of the other would be missed.
@@ -82,8 +85,8 @@ def _known(path: str, role: FileRole, head: bytes) -> Recognition:
     if role.kind is FileKind.LOG:
         if _names_others(lines, role):
             return Recognition(role=role_of(WHOLE_JOURNAL), read_as=WHOLE_JOURNAL, by=RecognisedBy.CONTENT)
-        if (kernel := _of_kernel_or_not(lines, role)) is not None:
-            return Recognition(role=role_of(kernel), read_as=kernel, by=RecognisedBy.CONTENT)
+        if (other := _of_another_program(lines, role)) is not None:
+            return Recognition(role=role_of(other), read_as=other, by=RecognisedBy.CONTENT)
         return Recognition(role=role, read_as=path, by=RecognisedBy.PATH)
     read_as = _read_as(lines, _forms())
     if read_as is not None and not {*role_of(read_as).holds} <= {*role.holds}:
@@ -97,15 +100,38 @@ def _names_others(lines: Sequence[bytes], role: FileRole) -> bool:
     return others >= max(1, _MIXED_SHARE * len(lines))
 
 
-def _of_kernel_or_not(lines: Sequence[bytes], role: FileRole) -> str | None:
-    """What to read a file as that holds the kernel's lines where another program's belong, or the other way round.
+def _of_another_program(lines: Sequence[bytes], role: FileRole) -> str | None:
+    """What to read a file as whose lines have the form of another program's log, and none the form of its own.
 
-    Logs of other programs share forms, so between those the path decides.
+    Logs of some programs share a form, so between those the path decides.
     """
-    read_as = _read_as(lines, _forms())
-    if read_as is None or read_as == WHOLE_JOURNAL:
+    own = _forms_of(role.holds)
+    if not own or any(form.fits(line) for form in own for line in lines):
         return None
-    return read_as if ("kernel" in role_of(read_as).holds) != ("kernel" in role.holds) else None
+    read_as = _read_as(lines, _forms())
+    return None if read_as is None or {*role_of(read_as).holds} & {*role.holds} else read_as
+
+
+def changes_its_writer(recognition: Recognition, block: bytes) -> bool:
+    """Whether lines of `block`, somewhere in a recognised log, are of a program that its rules do not read.
+
+    A log may have been appended to another one: its head tells nothing of that.
+    """
+    role = recognition.role
+    if recognition.by is None or role.kind is not FileKind.LOG:
+        return False
+    lines = _spread(block)
+    own = _forms_of(role.holds)
+    strange = [line for line in lines if not any(form.line.match(line) for form in own)]
+    return _names_others(lines, role) or bool(own and strange and _of_another_program(strange, role))
+
+
+def _spread(block: bytes) -> list[bytes]:
+    """Some lines of a small block, evenly; of a large one, some of its last."""
+    whole = block[-_SPREAD_BYTES:].split(b"\n")[1:-1] if len(block) > _SPREAD_BYTES else block.split(b"\n")
+    lines = [line for line in whole if line.strip()]
+    step = max(1, len(lines) // _SPREAD_LINES)
+    return [_bare(line) for line in lines[-1::-step]]
 
 
 def _has_no_lines(head: bytes) -> bool:
@@ -128,6 +154,9 @@ class _Form:
     read_as: str
     line: re.Pattern[bytes]
     mark: re.Pattern[bytes] | None
+
+    def fits(self, line: bytes) -> bool:
+        return self.line.match(line) is not None and (self.mark is None or self.mark.search(line) is not None)
 
     def marked(self, lines: Sequence[bytes]) -> int:
         return 0 if self.mark is None else sum(self.mark.search(line) is not None for line in lines)
@@ -202,6 +231,12 @@ def _forms() -> tuple[_Form, ...]:
     forms = log_forms()
     refuse_misread(forms)
     return tuple(map(_compiled, forms))
+
+
+@cache
+def _forms_of(holds: tuple[str, ...]) -> tuple[_Form, ...]:
+    """The forms in which these components write."""
+    return tuple(form for form in _forms() if {*role_of(form.read_as).holds} & {*holds})
 
 
 def _compiled(form: LogForm) -> _Form:

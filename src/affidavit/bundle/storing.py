@@ -4,13 +4,13 @@ import contextlib
 import errno
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from affidavit.bundle.content import Content, content_of
 from affidavit.bundle.digests import BLOCK, Digests, SideHasher
-from affidavit.bundle.recognition import HEAD, Recognition, recognise
+from affidavit.bundle.recognition import HEAD, Recognition, changes_its_writer, recognise
 from affidavit.bundle.safety.bounds import Budget, MemberBound, TooMuch
 from affidavit.bundle.sources.source import Member, MemberDamaged, Source
 from affidavit.errors import EvidenceUnavailable
@@ -121,6 +121,7 @@ class Storage:
         digests = Digests()
         size = 0
         content, recognition, is_told = Content.TEXT, recognise(path, b""), False
+        is_mixed = False
         failure = None
         while failure is None:
             buffer = self._hasher.take()
@@ -139,6 +140,7 @@ class Storage:
             size += length
             digests.add(buffer, length, self._hasher)
             failure = _excess(bound, size) or failure
+            is_mixed = is_mixed or (content is Content.TEXT and changes_its_writer(recognition, _tail(view)))
             if is_told and recognition.role.is_read and content is Content.TEXT and failure is None:
                 self._watcher.grown(path, location, size, recognition.read_as)
                 self._progress.unpacked(path, source.consumed(), self._budget.stored + size)
@@ -148,7 +150,7 @@ class Storage:
             digests=digests,
             failure=failure,
             content=content,
-            recognition=recognition,
+            recognition=replace(recognition, by=None) if is_mixed else recognition,
         )
 
 
@@ -249,3 +251,7 @@ def _head(view: memoryview) -> bytes:
     """What a file is recognised by; nothing while it has only zeros, as a log emptied under its writer begins with."""
     head = bytes(view[:HEAD])
     return head if head.strip(b"\0") else bytes(view).lstrip(b"\0")[:HEAD]
+
+
+def _tail(view: memoryview) -> bytes:
+    return bytes(view[-HEAD:])
