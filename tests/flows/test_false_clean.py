@@ -280,8 +280,8 @@ def test_the_log_of_the_kernel_and_that_of_a_daemon_are_told_apart(
 
 
 IPAMD = b"".join(
-    b'{"level":"error","ts":"2026-01-15T10:25:%02d.020Z","caller":"ipamd/ipamd.go:1153","msg":"Failed to allocate a private '
-    b'IP address InsufficientFreeAddressesInSubnet: The specified subnet does not have enough free addresses"}\n' % n
+    b'{"level":"error","ts":"2026-01-15T10:25:%02d.020Z","caller":"ipamd/ipamd.go:1153","msg":"Failed to allocate a '
+    b'private IP address InsufficientFreeAddressesInSubnet: not enough free addresses"}\n' % n
     for n in range(40)
 )
 
