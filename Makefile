@@ -12,9 +12,9 @@ SCRATCH := $(or $(TMPDIR),$(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && 
 # Whoever forbids Python to keep what it compiled would have each of a thousand started commands compile it all again.
 export PYTHONDONTWRITEBYTECODE :=
 
-# What tests leave, three gigabytes, goes when they pass.
+# What tests leave, three gigabytes, goes when they pass. What failed runs once more, alone: see tests/rerun.py.
 pytest = scratch=$$(mktemp -d $(SCRATCH)/affidavit-XXXXXX) && \
-	  TMPDIR=$$scratch $(BIN)/python -m pytest $(1) && chmod -R u+rwX $$scratch && rm -rf $$scratch
+	  TMPDIR=$$scratch $(BIN)/python -m tests.rerun $(1) && chmod -R u+rwX $$scratch && rm -rf $$scratch
 
 .PHONY: clients help setup demo test test-slow check format docs eval mutations bench synth package sbom lock clean
 
