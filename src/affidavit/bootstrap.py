@@ -13,12 +13,12 @@ from affidavit.ports.clock import Clock, SystemClock
 from affidavit.ports.lifecycle_hooks import LifecycleHooks
 from affidavit.ports.node_collector import NodeCollector
 from affidavit.ports.node_directory import NodeDirectory
-from affidavit.ports.notifier import Notifier
 from affidavit.ports.objects import ObjectStore
 from affidavit.ports.table import Table
 from affidavit.settings import Settings
 
 if TYPE_CHECKING:
+    from affidavit.incidents.notices.channel import Channel
     from affidavit.knowledge import Knowledge
     from affidavit.nodes.library.library import Library
     from affidavit.redaction.redact import Redactor
@@ -29,7 +29,7 @@ STATE = "state.sqlite"
 
 @dataclass(frozen=True, kw_only=True)
 class App:
-    """What entry points hand to the domain. Without AWS there is nobody to collect from and nobody to tell."""
+    """What entry points hand to the domain. Without AWS there is nobody to collect from."""
 
     settings: Settings
     clock: Clock
@@ -39,7 +39,7 @@ class App:
     incident_context: Table
     collector: NodeCollector | None = None
     directory: NodeDirectory | None = None
-    notifier: Notifier | None = None
+    channels: "tuple[Channel, ...]" = ()
     hooks: LifecycleHooks | None = None
 
 
@@ -76,6 +76,7 @@ def _local_app(settings: Settings) -> App:
         state=SqliteTable(file, settings.state_table, clock),
         incident_state=SqliteTable(file, settings.incident_state_table, clock),
         incident_context=SqliteTable(file, settings.incident_context_table, clock),
+        channels=_channels(settings, clock),
     )
 
 
@@ -85,7 +86,6 @@ def _aws_app(settings: Settings) -> App:
     from affidavit.adapters.aws.collector import SsmNodeCollector
     from affidavit.adapters.aws.lifecycle_hooks import AutoScalingHooks
     from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
-    from affidavit.adapters.aws.notifier import SnsNotifier
     from affidavit.adapters.aws.storage.objects import S3ObjectStore
     from affidavit.adapters.aws.storage.table import DynamoTable
 
@@ -100,8 +100,14 @@ def _aws_app(settings: Settings) -> App:
         collector=SsmNodeCollector(clients, settings.logs_bucket, role_arn=settings.collection_role_arn),
         directory=Ec2NodeDirectory(clients),
         hooks=AutoScalingHooks(clients),
-        notifier=SnsNotifier(clients, settings.alert_topic_arn) if settings.alert_topic_arn else None,
+        channels=_channels(settings, clock),
     )
+
+
+def _channels(settings: Settings, clock: Clock) -> "tuple[Channel, ...]":
+    from affidavit.adapters.channels.table import channels
+
+    return channels(settings, clock)
 
 
 def _cache() -> Path:

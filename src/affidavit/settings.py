@@ -138,6 +138,59 @@ class Settings(BaseModel):
         "", alias="ALERT_TOPIC_ARN", description="SNS topic that people are told through when an incident has ended"
     )
 
+    console_url: str = Field("", alias="CONSOLE_URL", description="where people open the console; notices link to it")
+    notice_hosts: Names = Field(
+        "hooks.slack.com,slack.com,api.pagerduty.com,api.github.com",
+        alias="NOTICE_HOSTS",
+        description="hosts, by comma, that notices may be sent to over HTTPS",
+    )
+    notice_private_hosts: Names = Field(
+        "",
+        alias="NOTICE_PRIVATE_HOSTS",
+        description="hosts, by comma, that notices may be sent to though their address is private, or over plain HTTP",
+    )
+    notices_per_minute: Count = Field(
+        10, alias="NOTICES_PER_MINUTE", description="notices that one channel is sent in a minute; the rest come later"
+    )
+    notice_floor: Names = Field(
+        "",
+        alias="NOTICE_FLOOR",
+        description="least severity a channel is told of, as slack=high,github=critical; a channel not named hears all",
+    )
+    notice_states: Names = Field(
+        "",
+        alias="NOTICE_STATES",
+        description="ends a channel is told of, as slack=DIAGNOSED|FAILED; a channel not named hears all",
+    )
+    slack_webhook_url: str = Field(
+        "", alias="SLACK_WEBHOOK_URL", repr=False, description="incoming webhook of Slack: a new message per notice"
+    )
+    slack_bot_token: str = Field(
+        "", alias="SLACK_BOT_TOKEN", repr=False, description="token of a Slack app: one message per incident"
+    )
+    slack_channel: str = Field("", alias="SLACK_CHANNEL", description="id of the channel that the Slack app writes to")
+    teams_webhook_url: str = Field(
+        "", alias="TEAMS_WEBHOOK_URL", repr=False, description="webhook of a Workflow of Microsoft Teams"
+    )
+    pagerduty_token: str = Field(
+        "", alias="PAGERDUTY_TOKEN", repr=False, description="REST key that writes notes on PagerDuty incidents"
+    )
+    pagerduty_from: str = Field(
+        "", alias="PAGERDUTY_FROM", description="mail address of the PagerDuty user in whose name notes are written"
+    )
+    notice_webhook_url: str = Field(
+        "", alias="NOTICE_WEBHOOK_URL", repr=False, description="endpoint that gets notices as signed JSON"
+    )
+    notice_webhook_secret: str = Field(
+        "", alias="NOTICE_WEBHOOK_SECRET", repr=False, description="what notices to that endpoint are signed with"
+    )
+    github_notice_repository: str = Field(
+        "", alias="GITHUB_NOTICE_REPOSITORY", description="owner/name: one issue per incident is kept there"
+    )
+    github_notice_token: str = Field(
+        "", alias="GITHUB_NOTICE_TOKEN", repr=False, description="token that may write issues of that repository"
+    )
+
     incident_topic_arn: str = Field(
         "",
         alias="INCIDENT_TOPIC_ARN",

@@ -12,7 +12,7 @@ from tests.support.topics import subscribed
 def delivered(sandbox: Sandbox, subject: str, message: str) -> dict[str, Any]:
     topic = sandbox.client("sns").create_topic(Name=uuid.uuid4().hex)["TopicArn"]
     subscriber = subscribed(sandbox, topic)
-    SnsNotifier(AwsClients(sandbox.region), topic).notify(subject, message, key="inc-7#2")
+    SnsNotifier(AwsClients(sandbox.region), topic).publish(subject, message, key="inc-7#2")
     return subscriber.received()
 
 
@@ -25,7 +25,7 @@ def test_subject_and_message_arrive(sandbox: Sandbox, aws_environment: dict[str,
 def test_a_fifo_topic_takes_the_same_notice_once(sandbox: Sandbox, aws_environment: dict[str, str]) -> None:
     sns, name = sandbox.client("sns"), f"{uuid.uuid4().hex}.fifo"
     topic = sns.create_topic(Name=name, Attributes={"FifoTopic": "true"})["TopicArn"]
-    SnsNotifier(AwsClients(sandbox.region), topic).notify("s", "m", key="inc-7#2")
+    SnsNotifier(AwsClients(sandbox.region), topic).publish("s", "m", key="inc-7#2")
 
 
 def test_a_subject_that_sns_would_refuse_is_made_to_fit(sandbox: Sandbox, aws_environment: dict[str, str]) -> None:

@@ -18,12 +18,16 @@ from affidavit.incidents.attempt.diagnostician import AgentError, AgentResult, C
 from affidavit.incidents.attempt.ledger import Entry, Ledger
 from affidavit.incidents.attempt.without_chat_model import Conclude, Degraded, DiagnosticTools, PartQuestion
 from affidavit.incidents.incident import Incident, IncidentId, Signal
+from affidavit.incidents.notices.channel import Channel, ChannelName
+from affidavit.incidents.notices.plain_text import plain_text
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import Telemetry
 from affidavit.ports.json import JsonValue
+from affidavit.ports.notice import Notice
+from affidavit.ports.notifier import Notifier
 from affidavit.ports.objects import ObjectStore
 from affidavit.ports.table import Table
 from tests.support.clock import FakeClock
@@ -206,10 +210,19 @@ class Mailbox:
     notices: list[tuple[str, str, str]] = field(default_factory=list)
     error: Exception | None = None
 
-    def notify(self, subject: str, message: str, *, key: str) -> None:
+    def takes(self, notice: Notice) -> bool:
+        return True
+
+    def notify(self, notice: Notice, *, earlier: str) -> str:
         if self.error is not None:
             raise self.error
-        self.boundary.around("notify", lambda: self.notices.append((subject, message, key)))
+        told = (notice.title, plain_text(notice), notice.key)
+        self.boundary.around("notify", lambda: self.notices.append(told))
+        return notice.key
+
+
+def a_channel(notifier: Notifier, name: ChannelName = ChannelName.SNS, **changes: Any) -> Channel:
+    return Channel(**{"name": name, "notifier": notifier, "per_minute": 1_000, **changes})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,6 +258,7 @@ def a_bench(
     limit: int = 500,
     has_tools: bool = False,
     mailbox: Mailbox | None = None,
+    channels: tuple[Channel, ...] = (),
 ) -> Bench:
     clock = clock or FakeClock()
     state, context = tables or local_tables(folder, clock)
@@ -259,7 +273,7 @@ def a_bench(
             mailbox.boundary = boundary
     records, lines, tools = Records(objects), list[str](), Tools()
     supervisor = Supervisor(
-        states=IncidentStates(state, clock, tells_people=mailbox is not None),
+        states=IncidentStates(state, clock, tells_people=bool(channels) or mailbox is not None),
         contexts=IncidentContexts(context, records, clock, max_tokens=MAX_TOKENS),
         records=records,
         breaker=Breaker(state, clock, limit=limit),
@@ -268,6 +282,6 @@ def a_bench(
         diagnostician=lambda: scripted,
         max_tokens=MAX_TOKENS,
         degraded=(lambda _: degraded(tools)) if has_tools else None,
-        notifier=mailbox,
+        channels=channels or (() if mailbox is None else (a_channel(mailbox),)),
     )
     return Bench(supervisor=supervisor, scripted=scripted, clock=clock, lines=lines, objects=objects, tools=tools)

@@ -17,6 +17,7 @@ from affidavit.incidents.evidence.readiness import EvidenceAwaited, EvidenceChec
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.foreign_alerts import Home
 from affidavit.incidents.intake.node_gate import NodeGate
+from affidavit.incidents.notices.notice import NoticeStyle
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
@@ -53,7 +54,7 @@ def build_supervisor(
     settings, keep = app.settings, timedelta(days=app.settings.incident_ttl_days)
     source = source or NodeLines(app.objects)
     records, investigation = Records(app.objects), _Investigation(app, toolbox, source)
-    states = IncidentStates(app.incident_state, app.clock, keep=keep, tells_people=app.notifier is not None)
+    states = IncidentStates(app.incident_state, app.clock, keep=keep, tells_people=bool(app.channels))
     telemetry, readiness = Telemetry(emit, app.clock), evidence or _LazyReadiness(app)
     return Supervisor(
         states=states,
@@ -68,7 +69,8 @@ def build_supervisor(
         max_tokens=settings.max_tokens_per_incident,
         degraded=investigation.degraded,
         source=source,
-        notifier=app.notifier,
+        channels=app.channels,
+        notice_style=NoticeStyle(console_url=settings.console_url, hides_personal=settings.enable_pii_redaction),
         gate=_gate(app),
         readiness=readiness,
         held=_held(app, states, readiness, telemetry),

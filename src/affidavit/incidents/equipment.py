@@ -11,13 +11,14 @@ from affidavit.incidents.evidence.readiness import EvidenceCheck
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.foreign_alerts import Home
 from affidavit.incidents.intake.node_gate import NodeGate
+from affidavit.incidents.notices.channel import Channel
+from affidavit.incidents.notices.notice import PLAIN, NoticeStyle
 from affidavit.incidents.notices.notifications import People
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.telemetry import Telemetry
 from affidavit.ports.clock import Clock
-from affidavit.ports.notifier import Notifier
 
 if TYPE_CHECKING:
     from affidavit.evidence.citation import ByteSource
@@ -38,7 +39,9 @@ class Equipment:
     max_tokens: int
     degraded: "Callable[[Incident], Degraded] | None" = None
     source: "ByteSource | None" = None
-    notifier: Notifier | None = None
+    channels: tuple[Channel, ...] = ()
+    """Whoever is told how incidents end; nobody when there are none."""
+    notice_style: NoticeStyle = PLAIN
     home: Home = field(default_factory=Home)
     gate: NodeGate = field(default_factory=NodeGate)
     held: HeldNodes | None = None
@@ -47,4 +50,11 @@ class Equipment:
 
     @property
     def people(self) -> People:
-        return People(states=self.states, contexts=self.contexts, telemetry=self.telemetry, notifier=self.notifier)
+        return People(
+            states=self.states,
+            contexts=self.contexts,
+            telemetry=self.telemetry,
+            clock=self.clock,
+            channels=self.channels,
+            style=self.notice_style,
+        )

@@ -9,6 +9,7 @@ from typing import Any, NewType
 from pydantic import TypeAdapter
 
 from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.ports.notice import AlertOrigin
 
 IncidentId = NewType("IncidentId", str)
 
@@ -63,6 +64,8 @@ class Incident:
     lifecycle: LifecycleAction | None = None
     given_index: str = ""
     """Of a bundle that the person who asks gave along, and so vouches for. No alert can set it."""
+    origin: AlertOrigin | None = None
+    """Whom to answer, when the alert came from a place that takes answers."""
 
 
 _INCIDENT = TypeAdapter(Incident)

@@ -1,9 +1,28 @@
-"""Tells people."""
+"""Tells people through one channel."""
 
 from typing import Protocol
 
+from affidavit.errors import Throttled
+from affidavit.ports.notice import Notice
+
+
+class AskedToWait(Throttled):
+    """The channel said how long to leave it alone."""
+
+    def __init__(self, message: str, *, seconds: float) -> None:
+        super().__init__(message, hint="it is tried again after the time that it asked for")
+        self.seconds = seconds
+
 
 class Notifier(Protocol):
-    def notify(self, subject: str, message: str, *, key: str) -> None:
-        """`key` names what it is about: after a crash people may be told twice, and the same key is the same notice."""
+    def takes(self, notice: Notice) -> bool:
+        """Whether this channel has a place for such a notice."""
+        ...
+
+    def notify(self, notice: Notice, *, earlier: str) -> str:
+        """Returns the channel's name of the message, which comes back as `earlier` with the incident's next notice.
+
+        Both are empty where messages have no name. After a crash people may be told twice with the same `notice.key`.
+        Raises UpstreamFailed, or AskedToWait.
+        """
         ...

@@ -3,6 +3,8 @@
 import hashlib
 
 from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.incidents.notices.plain_text import plain_text
+from affidavit.ports.notice import Notice
 
 MOST_SUBJECT = 100
 # SNS takes 256 KiB, and counts the attributes, too.
@@ -14,7 +16,14 @@ class SnsNotifier:
     def __init__(self, clients: AwsClients, topic_arn: str) -> None:
         self._clients, self._topic_arn = clients, topic_arn
 
-    def notify(self, subject: str, message: str, *, key: str) -> None:
+    def takes(self, notice: Notice) -> bool:
+        return True
+
+    def notify(self, notice: Notice, *, earlier: str) -> str:
+        self.publish(notice.title, plain_text(notice), key=notice.key)
+        return ""
+
+    def publish(self, subject: str, message: str, *, key: str) -> None:
         with translated("notice to people"):
             self._clients.client("sns").publish(
                 TopicArn=self._topic_arn,

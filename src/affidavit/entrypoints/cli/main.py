@@ -23,6 +23,7 @@ from affidavit.entrypoints.cli.arguments.sample import sample
 from affidavit.entrypoints.cli.arguments.shared import NoColor, OwnRules, Quiet
 from affidavit.entrypoints.cli.exits import EVAL_EXIT_CODES, EXIT_CODES, Exit, exit_code_of, is_debugging, sentence_of
 from affidavit.entrypoints.cli.incident import command as incident_command
+from affidavit.entrypoints.cli.notice import command as notice_command
 from affidavit.entrypoints.cli.output import print_anything
 from affidavit.entrypoints.cli.rules import command as rules_command
 from affidavit.entrypoints.cli.sandbox import command as sandbox_command
@@ -42,6 +43,7 @@ app = typer.Typer(
 app.add_typer(rules_command.app)
 app.add_typer(sandbox_command.app)
 app.add_typer(incident_command.app)
+app.add_typer(notice_command.app)
 app.add_typer(chaos_command.app)
 app.add_typer(deploy_command.app)
 app.add_typer(fleet_command.app)

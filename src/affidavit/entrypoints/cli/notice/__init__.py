@@ -1,0 +1,1 @@
+"""`affidavit notice`: who is told how incidents end."""
