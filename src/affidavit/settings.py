@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -21,7 +22,14 @@ def _outlive_redelivery(days: int) -> int:
 
 Count = Annotated[int, Field(ge=1)]
 TtlDays = Annotated[int, AfterValidator(_outlive_redelivery)]
+ExpiryMinutes = Annotated[int, Field(ge=1, le=240)]
+Approvers = Annotated[int, Field(ge=1, le=2)]
 Names = Annotated[str, Field(pattern=r"^[^\s]*$")]
+
+
+class Switch(StrEnum):
+    ON = "on"
+    OFF = "off"
 
 
 class Settings(BaseModel):
@@ -199,6 +207,33 @@ class Settings(BaseModel):
 
     chaos_accounts: Names = Field(
         "", alias="CHAOS_ACCOUNTS", description="accounts, by comma, in which `affidavit chaos` may act; empty: none"
+    )
+
+    remediation: Switch = Field(
+        Switch.OFF, alias="REMEDIATION", description="on: approved repairs may be carried out; off: nothing is changed"
+    )
+    remediation_freeze: bool = Field(
+        False, alias="REMEDIATION_FREEZE", description="stops repairs for a while: no approval, no run, no undo"
+    )
+    remediation_role_arn: str = Field(
+        "", alias="REMEDIATION_ROLE_ARN", description="role the executor assumes, under a policy of the approved calls"
+    )
+    remediation_expiry_minutes: ExpiryMinutes = Field(
+        60, alias="REMEDIATION_EXPIRY_MINUTES", description="how long a plan may be approved and started; at most 240"
+    )
+    remediation_per_hour: Count = Field(
+        4, alias="REMEDIATION_PER_HOUR", description="repairs that may be started in an hour"
+    )
+    remediation_target_minutes: Count = Field(
+        30,
+        alias="REMEDIATION_TARGET_MINUTES",
+        description="how long a repaired thing is left alone before the next one",
+    )
+    remediation_approvers: Approvers = Field(
+        1, alias="REMEDIATION_APPROVERS", description="1: two people where the risk is high; 2: two people always"
+    )
+    remediation_proof_minutes: Annotated[int, Field(ge=1, le=12)] = Field(
+        10, alias="REMEDIATION_PROOF_MINUTES", description="how long the executor waits for a good run after a change"
     )
 
     @classmethod

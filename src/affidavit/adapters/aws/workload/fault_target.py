@@ -8,6 +8,7 @@ from botocore.exceptions import ClientError
 
 from affidavit.adapters.aws.clients import AwsClients, code_of, translated
 from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
+from affidavit.changes.calls import concurrency_call
 from affidavit.ports.json import Item
 
 # Each means that the account is already as asked.
@@ -63,12 +64,9 @@ class AwsFaultTarget(AwsWorkloadInspector):
             self._clients.client("iam").detach_role_policy(RoleName=role, PolicyArn=arn)
 
     def set_reserved_concurrency(self, name: str, value: int | None) -> None:
-        client = self._clients.client("lambda")
+        call = concurrency_call(name, value)
         with _changing(f"concurrency of {name}"):
-            if value is None:
-                client.delete_function_concurrency(FunctionName=name)
-            else:
-                client.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=value)
+            getattr(self._clients.client(call.service), call.operation)(**call.parameters)
 
     def allow_egress(self, group: str, permissions: Sequence[Item]) -> None:
         with _changing_or_done(f"egress of {group}"):

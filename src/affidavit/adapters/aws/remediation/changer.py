@@ -1,0 +1,97 @@
+"""Makes calls with a role's temporary credentials, under a session policy of exactly these calls."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from affidavit.adapters.aws.clients import CONNECT_SECONDS, READ_SECONDS, AwsClients, code_of, translated
+from affidavit.adapters.aws.service_models import quick_session
+from affidavit.errors import Conflict, InputRefused
+from affidavit.ports.aws_calls import ApiCall, Changer, Grant
+from affidavit.ports.json import Item, JsonValue
+
+# STS takes an inline session policy of at most so many characters.
+MOST_POLICY_CHARACTERS = 2048
+_STALE = {"PreconditionFailedException", "ResourceConflictException", "ResourceInUseException", "DeleteConflict"}
+_NOT_IN_SESSION_NAMES = re.compile(r"[^\w+=,.@-]")
+
+
+class AssumedRoleDoor:
+    """A `ChangerDoor`: each grant has credentials of its own, which end by themselves."""
+
+    def __init__(self, clients: AwsClients, role_arn: str) -> None:
+        self._clients, self._role_arn = clients, role_arn
+
+    def open(self, grant: Grant) -> Changer:
+        if not self._role_arn:
+            raise InputRefused(
+                "no role to repair with is set", hint="set REMEDIATION_ROLE_ARN; see docs/remediation.md"
+            )
+        with translated(f"role {self._role_arn}"):
+            answer = self._clients.client("sts", attempts=1).assume_role(
+                RoleArn=self._role_arn,
+                RoleSessionName=sts_name(grant.session_name),
+                SourceIdentity=sts_name(grant.source_identity),
+                DurationSeconds=grant.seconds,
+                Policy=session_policy(grant.calls),
+            )
+        return _AssumedChanger(answer["Credentials"], self._clients.region)
+
+
+class _AssumedChanger:
+    def __init__(self, credentials: Any, region: str) -> None:
+        self._session, self._region, self._clients = quick_session(), region, dict[str, Any]()
+        self._session.set_credentials(
+            credentials["AccessKeyId"], credentials["SecretAccessKey"], credentials["SessionToken"]
+        )
+
+    def call(self, call: ApiCall) -> Item:
+        thing = f"{call.action} on {call.resource}"
+        with translated(thing):
+            try:
+                answer = getattr(self._client(call.service), call.operation)(**call.parameters)
+            except ClientError as error:
+                if code_of(error) in _STALE:
+                    raise Conflict(
+                        f"{thing}: it changed meanwhile", hint="nothing was changed; propose again"
+                    ) from error
+                raise
+        return json.loads(json.dumps({key: answer[key] for key in answer if key != "ResponseMetadata"}, default=str))
+
+    def _client(self, service: str) -> Any:
+        if service not in self._clients:
+            config = Config(
+                connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, retries={"total_max_attempts": 1}
+            )
+            self._clients[service] = self._session.create_client(service, region_name=self._region, config=config)
+        return self._clients[service]
+
+
+def session_policy(calls: Sequence[ApiCall]) -> str:
+    """A policy of exactly these calls. Raises InputRefused when STS would not take it."""
+    statements: list[Any] = []
+    for call in calls:
+        statement = _statement(call)
+        if statement not in statements:
+            statements.append(statement)
+    text = json.dumps({"Version": "2012-10-17", "Statement": statements}, separators=(",", ":"))
+    if len(text) > MOST_POLICY_CHARACTERS:
+        raise InputRefused(
+            f"the session policy of this plan has {len(text)} characters, more than {MOST_POLICY_CHARACTERS}",
+            hint="propose the actions in two plans",
+        )
+    return text
+
+
+def sts_name(text: str) -> str:
+    """Of the letters that STS takes, 2 to 64 of them; the end of a long one, where ARNs say who it is."""
+    return _NOT_IN_SESSION_NAMES.sub("-", text)[-64:].rjust(2, "-")
+
+
+def _statement(call: ApiCall) -> dict[str, JsonValue]:
+    statement: dict[str, JsonValue] = {"Effect": "Allow", "Action": call.action, "Resource": call.resource}
+    return statement | ({"Condition": dict(call.conditions)} if call.conditions else {})

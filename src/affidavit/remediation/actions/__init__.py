@@ -1,0 +1,1 @@
+"""The catalog of actions: one module each, listed in `catalog.py`."""

@@ -1,0 +1,23 @@
+"""The table of actions. What is not listed here cannot be planned, approved or executed."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from affidavit.errors import InputRefused
+from affidavit.remediation.actions.action_type import ActionType
+from affidavit.remediation.actions.lambda_concurrency import RestoreConcurrency
+
+
+@cache
+def catalog() -> Mapping[str, ActionType]:
+    """By name, in the order in which the Resolver looks at them."""
+    types: tuple[ActionType, ...] = (RestoreConcurrency(),)
+    return {one.name: one for one in types}
+
+
+def action_type(name: str) -> ActionType:
+    """Raises InputRefused for an action that is not in the catalog."""
+    found = catalog().get(name)
+    if found is None:
+        raise InputRefused(f"there is no action {name!r}", hint=f"the catalog has {', '.join(catalog())}")
+    return found
