@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from affidavit.evidence.diagnosis import RiskLevel
 from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.incidents.incident import IncidentId
-from affidavit.ports.argument_sources import Source, SourceDocument, SourceKind
+from affidavit.ports.argument_sources import ArgumentSource, SourceDocument, SourceKind
 from affidavit.ports.json import Item
 from affidavit.remediation.plan.records import Action, OnFailedProof, Plan, PlanId, Symptom, UndoClass
 from affidavit.remediation.plan.seal import precondition_of, sha256_of
@@ -20,7 +20,7 @@ def a_subject(name: str = "orders") -> Subject:
 
 def a_document(kind: SourceKind, document: Item, *, reference: str = "event-1", at: datetime = NOW) -> SourceDocument:
     return SourceDocument(
-        source=Source(kind=kind, reference=reference, sha256=sha256_of(document)), at=at, document=document
+        source=ArgumentSource(kind=kind, reference=reference, sha256=sha256_of(document)), at=at, document=document
     )
 
 
@@ -29,7 +29,7 @@ def an_action(**changes: object) -> Action:
         "type": "lambda.concurrency.restore",
         "target": FUNCTION_ARN,
         "arguments": {"reserved": 5},
-        "source": Source(kind=SourceKind.TRAIL_EVENT, reference="event-1", sha256="0" * 64),
+        "source": ArgumentSource(kind=SourceKind.TRAIL_EVENT, reference="event-1", sha256="0" * 64),
         "evidence_basis": (0,),
         "precondition": precondition_of({"reserved": 0}),
         "expected": {"reserved": 5},

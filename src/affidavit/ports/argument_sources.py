@@ -31,7 +31,7 @@ class SourceKind(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Source:
+class ArgumentSource:
     """Names a source document; `sha256` is over its canonical JSON (RFC 8785)."""
 
     kind: SourceKind
@@ -50,7 +50,7 @@ class SourceDocument:
     - `alias_target`: `{"alias_arn", "function_version", "routing"}`.
     """
 
-    source: Source
+    source: ArgumentSource
     at: datetime
     """When the state was so."""
     document: Item
@@ -62,6 +62,6 @@ class ArgumentSources(Protocol):
         of one kind the newest first. Raises UpstreamFailed when nobody could look."""
         ...
 
-    def reread(self, source: Source) -> SourceDocument:
+    def reread(self, source: ArgumentSource) -> SourceDocument:
         """Raises NotFound when it is gone. The digest of what is returned may differ: the caller compares."""
         ...

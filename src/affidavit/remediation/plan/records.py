@@ -10,7 +10,7 @@ from pydantic import GetPydanticSchema, JsonValue
 from affidavit.evidence.diagnosis import RiskLevel
 from affidavit.evidence.subject import Subject
 from affidavit.incidents.incident import IncidentId
-from affidavit.ports.argument_sources import Source
+from affidavit.ports.argument_sources import ArgumentSource
 from affidavit.ports.json import Item
 
 PlanId = NewType("PlanId", str)
@@ -55,7 +55,7 @@ class Action:
     type: str
     target: str
     arguments: Document
-    source: Source
+    source: ArgumentSource
     evidence_basis: tuple[int, ...]
     precondition: Precondition
     expected: Document
