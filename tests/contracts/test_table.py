@@ -305,6 +305,16 @@ def test_a_query_goes_in_byte_order_of_sk(table: Table) -> None:
     assert keys(table.query("nobody")) == []
 
 
+@pytest.mark.parametrize("is_back", [False, True])
+def test_a_query_goes_on_behind_a_key_that_need_not_exist(table: Table, is_back: bool) -> None:
+    for name in ("1", "2", "4", "5"):
+        table.write(Put(item={"pk": "p", "sk": name}))
+    behind = {False: {"2": ["4", "5"], "3": ["4", "5"], "5": []}, True: {"2": ["1"], "3": ["2", "1"], "1": []}}
+    for after, left in behind[is_back].items():
+        assert keys(table.query("p", newest_first=is_back, after=after)) == left
+    assert keys(table.query("p", newest_first=is_back, after="3", limit=1)) == behind[is_back]["3"][:1]
+
+
 @pytest.mark.parametrize("prefix", ["a", "a\uffff", "\U0001f525", "PATTERN#", "a%", "a_", "\ud7ff", "\U0010ffff"])
 def test_a_prefix_is_taken_literally(table: Table, prefix: str) -> None:
     names = ["a", "a\uffffz", "ab", "a%b", "a_b", "PATTERN#1", "PATTERN", "\U0001f525x", "\ud7ffq", "\U0010ffff1", "b"]

@@ -73,10 +73,10 @@ class FailingTable:
             self.inner.write_all(writes)
 
     def query(
-        self, pk: str, *, sk_prefix: str = "", newest_first: bool = False, limit: int | None = None
+        self, pk: str, *, sk_prefix: str = "", newest_first: bool = False, limit: int | None = None, after: str = ""
     ) -> Sequence[Item]:
         with self._around("query"):
-            return self.inner.query(pk, sk_prefix=sk_prefix, newest_first=newest_first, limit=limit)
+            return self.inner.query(pk, sk_prefix=sk_prefix, newest_first=newest_first, limit=limit, after=after)
 
     def due_before(self, due: str, at: float, *, limit: int = 100) -> Sequence[Item]:
         with self._around("due_before"):

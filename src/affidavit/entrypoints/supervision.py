@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from affidavit.evidence.citation import ByteSource
     from affidavit.evidence.finding import ByteRange, Evidence
     from affidavit.incidents.attempt.without_chat_model import Degraded
+    from affidavit.incidents.reading.rereading import Rereading
     from affidavit.nodes.library.stored_lines import StoredLines
 
 
@@ -75,6 +76,21 @@ def build_supervisor(
         readiness=readiness,
         held=_held(app, states, readiness, telemetry),
         home=Home() if toolbox is not None else Home(region=settings.region, account=account or _account(settings)),
+    )
+
+
+def rereading(app: App) -> "Rereading":
+    """Proves stored diagnoses again: no chat model, nothing but what is stored."""
+    from affidavit.incidents.reading.rereading import Rereading
+
+    records = Records(app.objects)
+    tokens = app.settings.max_tokens_per_incident
+    return Rereading(
+        states=IncidentStates(app.incident_state, app.clock),
+        contexts=IncidentContexts(app.incident_context, records, app.clock, max_tokens=tokens),
+        records=records,
+        source=NodeLines(app.objects),
+        clock=app.clock,
     )
 
 

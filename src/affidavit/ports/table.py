@@ -120,9 +120,9 @@ class Table(Protocol):
         ...
 
     def query(
-        self, pk: str, *, sk_prefix: str = "", newest_first: bool = False, limit: int | None = None
+        self, pk: str, *, sk_prefix: str = "", newest_first: bool = False, limit: int | None = None, after: str = ""
     ) -> Sequence[Item]:
-        """Items of one partition in the order of `sk`."""
+        """Items of one partition in the order of `sk`; those behind `after` in that order, which need not exist."""
         ...
 
     def due_before(self, due: str, at: float, *, limit: int = 100) -> Sequence[Item]:

@@ -66,10 +66,12 @@ class SqliteTable:
         self._write_together(writes)
 
     def query(
-        self, pk: str, *, sk_prefix: str = "", newest_first: bool = False, limit: int | None = None
+        self, pk: str, *, sk_prefix: str = "", newest_first: bool = False, limit: int | None = None, after: str = ""
     ) -> Sequence[Item]:
         bounds, values = _bounds(sk_prefix)
         order = "DESC" if newest_first else "ASC"
+        if after:
+            bounds, values = f"{bounds} AND sk {'<' if newest_first else '>'} ?", (*values, after)
         statement = f"SELECT body FROM items WHERE name = ? AND pk = ?{bounds} ORDER BY sk {order}"
         return self._selected(statement, (self._name, pk, *values), limit)
 

@@ -3,12 +3,11 @@
 What a stranger or a chat model wrote stands on one line each, so that no log line can pose as part of the plan.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer, RemediationStep
+from affidavit.incidents.reading.incident_view import ClaimView, ConclusionView, IncidentView, StepView, view_of
 from affidavit.incidents.store.context import IncidentContext
 from affidavit.incidents.store.state import IncidentState
 from affidavit.ports.notice import Notice, NoticeQuote, NoticeStep
@@ -28,8 +27,7 @@ PLAIN = NoticeStyle()
 
 
 def notice_of(state: IncidentState, context: IncidentContext | None, style: NoticeStyle = PLAIN) -> Notice:
-    diagnosis = context.diagnosis if context is not None and state.status.has_diagnosis else None
-    return _Writer(style).notice(state, context, diagnosis)
+    return _Writer(style).notice(view_of(state, context), state.incident.origin)
 
 
 class _Writer:
@@ -42,52 +40,43 @@ class _Writer:
         self._redactor = Redactor(hides_personal=style.hides_personal)
         self._pages = f"{style.console_url.rstrip('/')}/incidents" if style.console_url else ""
 
-    def notice(self, state: IncidentState, context: IncidentContext | None, diagnosis: Diagnosis | None) -> Notice:
-        incident = state.incident
-        cause = diagnosis.root_cause if diagnosis is not None else f"No diagnosis: {state.error_reason or state.status}"
-        about = incident.subject.id or incident.incident_id
-        told = diagnosis or (context.best_so_far if context is not None else None)
+    def notice(self, view: IncidentView, origin: str) -> Notice:
+        told = view.conclusion or view.rules_prove
         return Notice(
-            key=f"{incident.incident_id}#{state.epoch}",
-            incident_id=incident.incident_id,
-            about=self._line(about),
-            state=state.status.value,
-            severity=diagnosis.severity if diagnosis is not None else None,
-            title=self._line(f"[{state.status}] {about}: {cause}"),
-            cause=self._line(cause),
-            is_diagnosed=diagnosis is not None,
-            attempts=state.attempts,
-            resources=self._lines(incident.resources),
-            since=incident.occurred_at,
-            account=self._line(incident.account),
-            region=self._line(incident.region),
-            proven_by_rules=self._line(told.root_cause) if told is not None and diagnosis is None else "",
+            key=f"{view.incident_id}#{view.epoch}",
+            incident_id=view.incident_id,
+            about=self._line(view.about),
+            state=view.status.value,
+            severity=view.conclusion.severity if view.conclusion is not None else None,
+            title=self._line(f"[{view.status}] {view.about}: {view.cause}"),
+            cause=self._line(view.cause),
+            is_diagnosed=view.conclusion is not None,
+            attempts=view.attempts,
+            resources=self._lines(view.resources),
+            since=view.occurred_at,
+            account=self._line(view.account),
+            region=self._line(view.region),
+            proven_by_rules=self._line(view.rules_prove.cause) if view.rules_prove is not None else "",
             summary=self._line(_summary(told)) if told is not None else "",
-            open_obligations=self._lines(told.open_obligations if told is not None else ()),
-            evidence=tuple(self._quote(pointer) for pointer in told.evidence) if told is not None else (),
-            plan=tuple(self._step(step) for step in told.remediation_plan) if told is not None else (),
-            gaps=self._lines(_gaps(told, diagnosis, context)),
-            link=f"{self._pages}/{quote(incident.incident_id, safe='')}" if self._pages else "",
-            origin=incident.origin,
+            open_obligations=self._lines(told.open_points if told is not None else ()),
+            evidence=tuple(self._quote(claim) for claim in told.claims) if told is not None else (),
+            plan=tuple(self._step(step) for step in told.plan) if told is not None else (),
+            gaps=self._lines(_gaps(told, view)),
+            link=f"{self._pages}/{quote(view.incident_id, safe='')}" if self._pages else "",
+            origin=origin,
         )
 
-    def _quote(self, pointer: EvidencePointer) -> NoticeQuote:
-        value = pointer.value if isinstance(pointer.value, str) else json.dumps(pointer.value)
-        text = self._redactor.redact(value).text
+    def _quote(self, claim: ClaimView) -> NoticeQuote:
+        text = self._redactor.redact(claim.quote).text
         return NoticeQuote(
-            shows=self._line(pointer.interpretation),
+            shows=self._line(claim.says),
             text=_printable(text[:QUOTE_CHARACTERS]),
             cut=max(0, len(text) - QUOTE_CHARACTERS),
-            place=self._line(f"{pointer.tool} {pointer.field}"),
+            place=self._line(f"{claim.tool} {claim.field}"),
         )
 
-    def _step(self, step: RemediationStep) -> NoticeStep:
-        basis = ", ".join(f"[{index}]" for index in step.evidence_basis)
-        approval = (", needs approval" if step.requires_approval else "") + (", advice" if step.is_advice else "")
-        return NoticeStep(
-            action=self._line(f"{step.action} (because of {basis}; risk {step.risk_level}{approval})"),
-            details=self._line(step.details),
-        )
+    def _step(self, step: StepView) -> NoticeStep:
+        return NoticeStep(action=self._line(f"{step.action} ({step.why})"), details=self._line(step.details))
 
     def _lines(self, texts: Iterable[str]) -> tuple[str, ...]:
         return tuple(self._line(text) for text in texts)
@@ -96,18 +85,15 @@ class _Writer:
         return _printable(self._redactor.redact(text).text)
 
 
-def _summary(diagnosis: Diagnosis) -> str:
-    kinds = ", ".join(diagnosis.fault_types) or "no fault"
-    confidence = diagnosis.confidence
-    grade = f"{diagnosis.grade}, " if diagnosis.grade is not None else ""
-    return f"{diagnosis.severity}, {kinds}, {grade}confidence {confidence.level} ({confidence.basis})"
+def _summary(told: ConclusionView) -> str:
+    grade = f"{told.grade}, " if told.grade else ""
+    return f"{told.severity}, {told.kinds}, {grade}confidence {told.confidence} ({told.basis})"
 
 
-def _gaps(told: Diagnosis | None, diagnosis: Diagnosis | None, context: IncidentContext | None) -> tuple[str, ...]:
-    of_diagnosis = (told.confidence.gaps or told.gaps) if told is not None else ()
-    of_run = context.gaps if diagnosis is None and context is not None else ()
-    known = told.open_obligations if told is not None else ()
-    return tuple(gap for gap in dict.fromkeys((*of_diagnosis, *of_run)) if gap not in known)
+def _gaps(told: ConclusionView | None, view: IncidentView) -> tuple[str, ...]:
+    known = told.open_points if told is not None else ()
+    of_told = told.not_known if told is not None else ()
+    return tuple(gap for gap in dict.fromkeys((*of_told, *view.not_known)) if gap not in known)
 
 
 def _printable(text: str) -> str:

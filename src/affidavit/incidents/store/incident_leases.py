@@ -14,7 +14,7 @@ from affidavit.incidents.incident import Incident, IncidentId, incident_to_json
 from affidavit.incidents.store.episodes import AlarmEpisode, Episodes
 from affidavit.incidents.store.state import Due, IncidentState, Lease, Status, lease_of, state_key, state_of
 from affidavit.ports.clock import Clock
-from affidavit.ports.json import JsonValue
+from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.table import Absent, AllOf, AnyOf, Condition, ConditionFailed, Equals, Put, Table, Update, Write
 
 REASON_CHARACTERS = 500
@@ -25,6 +25,8 @@ LEASE_MARGIN = timedelta(seconds=30)
 LONGEST_LEASE = timedelta(minutes=10)
 # A notice that was not sent by then is somebody else's to send.
 NOTICE_TIME = timedelta(minutes=2)
+# Beyond any lease: the year 2286.
+_FOREVER = 10_000_000_000.0
 # Longer than anything waits.
 WAITING_KEPT = timedelta(days=1)
 
@@ -56,7 +58,7 @@ class IncidentStates:
         that another version wrote, or somebody changed, must not keep the others from their turn."""
         items = self._table.due_before(why.value, self._clock.now().timestamp(), limit=limit)
         found: list[IncidentState] = []
-        for item in (one for one in items if one.get("sk") == "state"):
+        for item in filter(_is_state, items):
             try:
                 found.append(state_of(item))
             except (ValueError, KeyError, InvariantBroken) as error:
@@ -64,6 +66,19 @@ class IncidentStates:
                     raise
                 unreadable(str(item.get("pk")), error)
         return found
+
+    def standing(self, why: Due, *, limit: int = 100) -> list[IncidentState]:
+        """Incidents that stand in the index for this reason, due or not yet, earliest first."""
+        return [state_of(item) for item in self._table.due_before(why.value, _FOREVER, limit=limit) if _is_state(item)]
+
+    def received_on(self, day: datetime, *, after: str = "", limit: int) -> list[tuple[str, IncidentId]]:
+        """The incidents received on this day (UTC) with their places in it, newest first, from behind `after` on."""
+        entries = self._table.query(_day(day), newest_first=True, limit=limit, after=after)
+        return [(str(entry["sk"]), IncidentId(str(entry["incident_id"]))) for entry in entries]
+
+    @property
+    def days_kept(self) -> int:
+        return self._keep.days
 
     def listed(self, day: datetime, *, limit: int) -> list[IncidentState]:
         """The incidents that were received on this day (UTC), newest first."""
@@ -341,6 +356,10 @@ class IncidentStates:
 
     def _ttl(self, now: datetime) -> int:
         return int((now + self._keep).timestamp())
+
+
+def _is_state(item: Item) -> bool:
+    return item.get("sk") == "state"
 
 
 def _next_attempt(seen: IncidentState) -> int:

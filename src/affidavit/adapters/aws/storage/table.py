@@ -81,7 +81,7 @@ class DynamoTable:
         raise _contended(self._name)
 
     def query(
-        self, pk: str, *, sk_prefix: str = "", newest_first: bool = False, limit: int | None = None
+        self, pk: str, *, sk_prefix: str = "", newest_first: bool = False, limit: int | None = None, after: str = ""
     ) -> Sequence[Item]:
         values = {":pk": to_attribute(pk)} | ({":sk": to_attribute(sk_prefix)} if sk_prefix else {})
         pages = self._pages(
@@ -90,6 +90,7 @@ class DynamoTable:
             ScanIndexForward=not newest_first,
             ConsistentRead=True,
             **({"Limit": limit} if limit else {}),
+            **({"ExclusiveStartKey": {"pk": to_attribute(pk), "sk": to_attribute(after)}} if after else {}),
         )
         return list(islice(pages, limit))
 

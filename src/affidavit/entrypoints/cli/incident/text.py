@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Console
 
 from affidavit.entrypoints.report.screen import text
-from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer
+from affidavit.evidence.diagnosis import Diagnosis
+from affidavit.incidents.reading.incident_view import ClaimView, ConclusionView, IncidentView, view_of
 from affidavit.incidents.store.context import IncidentContext
 from affidavit.incidents.store.state import IncidentState
 
@@ -16,18 +17,18 @@ QUOTE_CHARACTERS = 300
 
 
 def print_incident(state: IncidentState, context: IncidentContext | None, console: Console) -> None:
-    diagnosis = context.diagnosis if context is not None else None
-    if diagnosis is not None:
-        _print_diagnosis(diagnosis, console)
+    view = view_of(state, context)
+    if view.conclusion is not None:
+        _print_conclusion(view.conclusion, console)
     else:
-        _print_no_diagnosis(state, console)
-        if context is not None and context.best_so_far is not None:
+        _print_no_diagnosis(view, console)
+        if view.rules_prove is not None:
             _print_heading("What rules alone can prove meanwhile:", console)
-            _print_diagnosis(context.best_so_far, console)
+            _print_conclusion(view.rules_prove, console)
+        _print_gaps(view.not_known, console, title="Why there is no more")
         if context is not None:
-            _print_gaps(context.gaps, console, title="Why there is no more")
-            _print_gathered(state, context, console)
-    _print_footer(state, context, console)
+            _print_gathered(view, context, console)
+    _print_footer(view, context, console)
 
 
 def _print_heading(title: str, console: Console) -> None:
@@ -35,57 +36,50 @@ def _print_heading(title: str, console: Console) -> None:
     console.print(text(title, "bold"))
 
 
-def _print_no_diagnosis(state: IncidentState, console: Console) -> None:
-    style = "bold yellow" if state.status.is_open else "bold red"
-    console.print(text(f"{state.status}: no diagnosis", style))
-    if state.error_reason:
-        console.print(text(f"  {state.error_reason}"))
-    console.print(text(f"  {_next_step(state)}", "dim"))
+def _print_no_diagnosis(view: IncidentView, console: Console) -> None:
+    style = "bold yellow" if view.status.is_open else "bold red"
+    console.print(text(f"{view.status}: no diagnosis", style))
+    if view.reason:
+        console.print(text(f"  {view.reason}"))
+    console.print(text(f"  {_next_step(view)}", "dim"))
 
 
-def _next_step(state: IncidentState) -> str:
-    incident_id = state.incident.incident_id
-    if state.status.is_open:
-        return f"it is being worked on; `affidavit incident watch {incident_id}` follows it"
-    if state.next_attempt_at is not None:
+def _next_step(view: IncidentView) -> str:
+    if view.status.is_open:
+        return f"it is being worked on; `affidavit incident watch {view.incident_id}` follows it"
+    if view.is_run_again:
         return "it will be run again by itself when its time comes"
-    return f"nothing will happen by itself; `affidavit incident redrive {incident_id}` runs it again"
+    return f"nothing will happen by itself; `affidavit incident redrive {view.incident_id}` runs it again"
 
 
-def _print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
-    console.print(text(diagnosis.root_cause, "bold"))
-    kinds = ", ".join(diagnosis.fault_types) or "no fault"
-    level = diagnosis.confidence
-    grade = f" · {diagnosis.grade}" if diagnosis.grade is not None else ""
-    console.print(text(f"{diagnosis.severity} · {kinds}{grade} · confidence {level.level} ({level.basis})"))
-    for one in diagnosis.open_obligations:
+def _print_conclusion(shown: ConclusionView, console: Console) -> None:
+    console.print(text(shown.cause, "bold"))
+    grade = f" · {shown.grade}" if shown.grade else ""
+    console.print(text(f"{shown.severity} · {shown.kinds}{grade} · confidence {shown.confidence} ({shown.basis})"))
+    for one in shown.open_points:
         console.print(text(f"  open: {one}", "yellow"))
-    if diagnosis.affected_resources:
-        console.print(text(f"affects {', '.join(diagnosis.affected_resources)}"))
+    if shown.affected:
+        console.print(text(f"affects {', '.join(shown.affected)}"))
     _print_heading("Evidence (each re-read from what the tool answered)", console)
-    for index, pointer in enumerate(diagnosis.evidence):
-        _print_pointer(index, pointer, console)
-    _print_plan(diagnosis, console)
-    gaps = diagnosis.confidence.gaps or diagnosis.gaps
-    _print_gaps([gap for gap in gaps if gap not in diagnosis.open_obligations], console)
+    for claim in shown.claims:
+        _print_claim(claim, console)
+    _print_plan(shown, console)
+    _print_gaps(shown.not_known, console)
 
 
-def _print_pointer(index: int, pointer: EvidencePointer, console: Console) -> None:
-    console.print(text(f"  [{index}] {pointer.interpretation}"))
-    value = pointer.value if isinstance(pointer.value, str) else json.dumps(pointer.value)
-    cut = len(value) - QUOTE_CHARACTERS
-    quote = value if cut <= 0 else f"{value[:QUOTE_CHARACTERS]}… ({cut} more characters; --json has them)"
+def _print_claim(claim: ClaimView, console: Console) -> None:
+    console.print(text(f"  [{claim.index}] {claim.says}"))
+    beginning, cut = claim.quoted(QUOTE_CHARACTERS)
+    quote = f"{beginning}… ({cut} more characters; --json has them)" if cut else beginning
     console.print(text(f"      “{quote}”", "cyan"))
-    console.print(text(f"      {pointer.tool} {pointer.field}", "dim"))
+    console.print(text(f"      {claim.tool} {claim.field}", "dim"))
 
 
-def _print_plan(diagnosis: Diagnosis, console: Console) -> None:
-    if diagnosis.remediation_plan:
+def _print_plan(shown: ConclusionView, console: Console) -> None:
+    if shown.plan:
         _print_heading("Plan", console)
-    for number, step in enumerate(diagnosis.remediation_plan, start=1):
-        basis = ", ".join(f"[{index}]" for index in step.evidence_basis)
-        approval = (", needs approval" if step.requires_approval else "") + (", advice" if step.is_advice else "")
-        console.print(text(f"  {number}. {step.action}  (because of {basis}; risk {step.risk_level}{approval})"))
+    for step in shown.plan:
+        console.print(text(f"  {step.number}. {step.action}  ({step.why})"))
         console.print(text(f"     {step.details}"))
 
 
@@ -96,31 +90,28 @@ def _print_gaps(gaps: Sequence[str], console: Console, *, title: str = "Not know
         console.print(text(f"  - {gap}"))
 
 
-def _print_gathered(state: IncidentState, context: IncidentContext, console: Console) -> None:
+def _print_gathered(view: IncidentView, context: IncidentContext, console: Console) -> None:
     if context.evidence is not None:
-        command = f"affidavit incident show {state.incident.incident_id} --json"
+        command = f"affidavit incident show {view.incident_id} --json"
         console.print()
         console.print(text(f"what the tools answered without a chat model: `{command}`, under `evidence`"))
 
 
-def _print_footer(state: IncidentState, context: IncidentContext | None, console: Console) -> None:
-    incident = state.incident
-    about = incident.subject.id or "nothing named"
+def _print_footer(view: IncidentView, context: IncidentContext | None, console: Console) -> None:
+    about = view.subject or "nothing named"
     console.print()
-    console.print(
-        text(f"{incident.incident_id} · {state.status} · {about} · {incident.occurred_at:%Y-%m-%d %H:%M} UTC")
-    )
+    console.print(text(f"{view.incident_id} · {view.status} · {about} · {view.occurred_at:%Y-%m-%d %H:%M} UTC"))
     if context is not None:
-        console.print(text(f"{len(context.ledger)} tool answers recorded, {_usage(state, context)}", "dim"))
-    if state.status.has_diagnosis:
-        console.print(text(f"prove it again with: affidavit verify {incident.incident_id}", "dim"))
+        console.print(text(f"{view.answers} tool answers recorded, {_usage(view)}", "dim"))
+    if view.status.has_diagnosis:
+        console.print(text(f"prove it again with: affidavit verify {view.incident_id}", "dim"))
 
 
-def _usage(state: IncidentState, context: IncidentContext) -> str:
-    if context.llm_calls or state.error_category is not None:
-        calls = "1 chat-model call" if context.llm_calls == 1 else f"{context.llm_calls} chat-model calls"
-        return f"{calls}, {context.token_usage.total_tokens} tokens"
-    return "concluded by rules, no chat model asked" if context.diagnosis is not None else "no chat model asked"
+def _usage(view: IncidentView) -> str:
+    if view.chat_calls or view.category:
+        calls = "1 chat-model call" if view.chat_calls == 1 else f"{view.chat_calls} chat-model calls"
+        return f"{calls}, {view.tokens.total_tokens} tokens"
+    return "concluded by rules, no chat model asked" if view.conclusion is not None else "no chat model asked"
 
 
 def print_list(
