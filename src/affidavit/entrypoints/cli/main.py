@@ -15,6 +15,7 @@ from affidavit.entrypoints.cli import chaos as chaos_command
 from affidavit.entrypoints.cli import deploy as deploy_command
 from affidavit.entrypoints.cli import fleet as fleet_command
 from affidavit.entrypoints.cli import keys as keys_command
+from affidavit.entrypoints.cli.arguments.console import console
 from affidavit.entrypoints.cli.arguments.demo import demo
 from affidavit.entrypoints.cli.arguments.diff import diff
 from affidavit.entrypoints.cli.arguments.evaluate import evaluate
@@ -213,7 +214,7 @@ def verify(
 
 
 # In the order in which the help lists them.
-for single in (diff, sample, mcp):
+for single in (diff, sample, mcp, console):
     app.command(epilog=EXIT_CODES)(single)
 app.command("eval", epilog=EVAL_EXIT_CODES)(evaluate)
 app.command(epilog=EXIT_CODES)(demo)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from affidavit.errors import AffidavitError, EvidenceUnavailable
 from affidavit.evidence.citation import ByteSource
-from affidavit.evidence.diagnosis import Diagnosis
+from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer
 from affidavit.evidence.finding import ByteRange, Evidence
 from affidavit.incidents.attempt.ledger import Entry
 from affidavit.ports.json import JsonValue
@@ -46,9 +46,14 @@ def cited_lines(diagnosis: Diagnosis | None, entries: Sequence[Entry], source: B
 def _quoted(diagnosis: Diagnosis, entries: Sequence[Entry]) -> Iterator[Evidence]:
     for pointer in diagnosis.evidence:
         for entry in entries:
-            located = locate(pointer.field, entry.answer) if entry.tool == pointer.tool else None
-            if isinstance(located, Located):
-                yield from (found for quote in quotes_of(located) if (found := _evidence(quote)) is not None)
+            yield from quoted_by(pointer, entry)
+
+
+def quoted_by(pointer: EvidencePointer, entry: Entry) -> Iterator[Evidence]:
+    """The log lines that a pointer's value in this answer rests on."""
+    located = locate(pointer.field, entry.answer) if entry.tool == pointer.tool else None
+    if isinstance(located, Located):
+        yield from (found for quote in quotes_of(located) if (found := _evidence(quote)) is not None)
 
 
 def _evidence(quote: Mapping[str, JsonValue]) -> Evidence | None:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from affidavit.incidents.reading.incident_view import ClaimView, ConclusionView, IncidentView, StepView, view_of
 from affidavit.incidents.store.context import IncidentContext
 from affidavit.incidents.store.state import IncidentState
-from affidavit.ports.notice import Notice, NoticeQuote, NoticeStep
+from affidavit.ports.notice import AlertOrigin, Notice, NoticeQuote, NoticeStep
 
 QUOTE_CHARACTERS = 400
 
@@ -40,7 +40,7 @@ class _Writer:
         self._redactor = Redactor(hides_personal=style.hides_personal)
         self._pages = f"{style.console_url.rstrip('/')}/incidents" if style.console_url else ""
 
-    def notice(self, view: IncidentView, origin: str) -> Notice:
+    def notice(self, view: IncidentView, origin: AlertOrigin | None) -> Notice:
         told = view.conclusion or view.rules_prove
         return Notice(
             key=f"{view.incident_id}#{view.epoch}",

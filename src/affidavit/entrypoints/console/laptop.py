@@ -1,0 +1,49 @@
+"""Serves the console on this machine and prints an address that logs in once (`affidavit console`)."""
+
+import logging
+import socket
+import sys
+from contextlib import suppress
+from typing import Final
+
+from affidavit.adapters.local.table import SqliteTable
+from affidavit.bootstrap import build_app
+from affidavit.entrypoints.http.listener import listener
+from affidavit.errors import InputRefused, InvariantBroken
+from affidavit.settings import Settings
+
+HOST: Final = "127.0.0.1"
+PORT: Final = 8322
+SESSIONS: Final = "console.sqlite"
+
+
+def run_console(*, port: int | None) -> None:
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="affidavit: %(message)s", force=True)
+    logging.getLogger("affidavit.console").setLevel(logging.INFO)
+    settings = Settings.from_environment()
+    with listener(HOST, port or PORT) as taken:
+        _serve(settings, taken.getsockname()[1], taken)
+
+
+def _serve(settings: Settings, port: int, taken: socket.socket) -> None:
+    try:
+        import uvicorn
+
+        from affidavit.entrypoints.console.access.login import laptop_link
+        from affidavit.entrypoints.console.app import console_app
+        from affidavit.entrypoints.console.services import ConsoleServices
+    except ModuleNotFoundError as error:
+        raise InputRefused(
+            f"the console needs {error.name}, which is not installed", hint="pip install 'affidavit[console]'"
+        ) from error
+    app = build_app(settings)
+    own = SqliteTable(settings.data_dir / SESSIONS, "console", app.clock)
+    desk = ConsoleServices(app=app, session_table=own, takes_links=True)
+    print(f"affidavit: console on http://{HOST}:{port}; open this address, it works once:", file=sys.stderr)
+    print(laptop_link(desk, f"http://{HOST}:{port}"), flush=True)
+    config = uvicorn.Config(console_app(desk), ws="none", log_level="warning", access_log=False)
+    serving = uvicorn.Server(config)
+    with suppress(KeyboardInterrupt):
+        serving.run([taken])
+    if not serving.started:
+        raise InvariantBroken("the console did not start", hint="the lines before this one say why")

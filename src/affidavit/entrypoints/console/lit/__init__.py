@@ -1,0 +1,1 @@
+"""Text with a part of it lit: recorded answers by JSON Pointer, log lines by byte range."""

@@ -1,0 +1,1 @@
+"""The pages, one module each: parse what was asked, call, present."""

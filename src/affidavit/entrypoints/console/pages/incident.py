@@ -1,0 +1,113 @@
+"""`/incidents/{id}`: answer, evidence, plan, what is not known, journal, record. And the two things to do there."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+
+from starlette.responses import RedirectResponse, Response
+
+from affidavit.entrypoints.console.door import Section, Visit
+from affidavit.entrypoints.console.services import ReadIncident
+from affidavit.errors import AffidavitError, Conflict
+from affidavit.evidence.subject import SubjectKind
+from affidavit.incidents.incident import IncidentId
+from affidavit.incidents.reading.incident_view import hidden_view, view_of
+from affidavit.incidents.reading.journal import JournalStep, journal
+from affidavit.ports.json import JsonValue
+
+_MINUTES = timedelta(minutes=5)
+
+
+def show_incident(visit: Visit) -> Response:
+    found = visit.desk.incident(visit.named("id"))
+    view = hidden_view(view_of(found.state, found.context), visit.desk.hide)
+    return visit.page(
+        "incident.html",
+        title=view.about,
+        section=Section.INCIDENTS,
+        view=view,
+        shown=view.conclusion or view.rules_prove,
+        reread=found.reread,
+        steps=steps_of(visit, found),
+        alternatives=_alternatives(visit, found),
+        state=found.state,
+        is_live=found.state.status.is_open,
+        can_stream=visit.desk.is_long_lived,
+        may_redrive=not found.state.status.has_diagnosis and not found.state.is_leased(visit.desk.app.clock.now()),
+    )
+
+
+def steps_of(visit: Visit, found: ReadIncident, *, after: int = 0) -> list[JournalStep]:
+    return journal(found.ledger, visit.desk.rereading.records, visit.desk.app.objects, after=after)
+
+
+def verify_now(visit: Visit) -> Response:
+    incident_id = IncidentId(visit.named("id"))
+    visit.desk.incident(incident_id)
+    reread = visit.desk.rereading.reread(incident_id)
+    visit.desk.rereads.keep(incident_id, reread)
+    visit.note("verified", f"{incident_id}: {reread.held} of {reread.total} hold")
+    back = visit.field("back")
+    place = f"/evidence/{back}" if back.isdigit() else ""
+    return RedirectResponse(f"/incidents/{incident_id}{place}#reread", HTTPStatus.SEE_OTHER)
+
+
+def redrive(visit: Visit) -> Response:
+    """Where the server lives on, the attempt runs here; elsewhere the watchdog takes the incident up."""
+    incident_id = IncidentId(visit.named("id"))
+    found = visit.desk.incident(incident_id)
+    if found.state.status.has_diagnosis or found.state.is_leased(visit.desk.app.clock.now()):
+        raise Conflict(
+            f"incident {incident_id} is {found.state.status}",
+            hint="one that has a diagnosis is kept; a running one ends or falls free by itself",
+        )
+    visit.note("ran again", incident_id)
+    if visit.desk.is_long_lived:
+        threading.Thread(target=_run_again, args=(visit, incident_id), daemon=True).start()
+    else:
+        visit.desk.rereading.states.reopen(found.state, deadline=visit.desk.app.clock.now())
+    return RedirectResponse(f"/incidents/{incident_id}", HTTPStatus.SEE_OTHER)
+
+
+def _run_again(visit: Visit, incident_id: IncidentId) -> None:
+    from affidavit.entrypoints.supervision import build_supervisor
+    from affidavit.incidents.telemetry import to_nowhere
+
+    try:
+        build_supervisor(visit.desk.app, emit=to_nowhere).redrive(incident_id, remaining=_MINUTES)
+    except AffidavitError as error:
+        visit.note("could not run again", f"{incident_id}: {error}")
+
+
+def _alternatives(visit: Visit, found: ReadIncident) -> list[dict[str, str]]:
+    """Of a node: what its verdict held less likely, or could not explain."""
+    if found.state.incident.subject.kind is not SubjectKind.NODE:
+        return []
+    told = [
+        entry
+        for answer in _answers(visit, found)
+        if isinstance(verdict := answer.get("verdict"), Mapping)
+        for entry in _unexplained(verdict)
+    ]
+    return list({one["what"]: one for one in told}.values())
+
+
+def _answers(visit: Visit, found: ReadIncident) -> list[Mapping[str, JsonValue]]:
+    try:
+        entries = visit.desk.rereading.records.entries(found.ledger)
+    except AffidavitError:
+        return []
+    return [entry.answer for entry in entries if isinstance(entry.answer, Mapping)]
+
+
+def _unexplained(verdict: Mapping[str, Any]) -> list[dict[str, str]]:
+    listed = verdict.get("unexplained")
+    if not isinstance(listed, Sequence):
+        return []
+    rows = [one for one in listed if isinstance(one, Mapping)]  # pyright: ignore[reportUnknownVariableType] any JSON
+    return [
+        {"what": str(one.get("what", "")), "could_be": ", ".join(map(str, one.get("could_be") or ()))}  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType] any JSON
+        for one in rows  # pyright: ignore[reportUnknownVariableType] any JSON
+    ]

@@ -1,0 +1,101 @@
+"""What the pages of the console need, built once from an app. Nothing here can act on AWS."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from affidavit.bootstrap import App, build_library
+from affidavit.entrypoints.console.access.actions_log import ActionsLog
+from affidavit.entrypoints.console.access.oidc import OidcLogin
+from affidavit.entrypoints.console.access.sessions import ConsoleSessions, OneTime
+from affidavit.entrypoints.supervision import rereading
+from affidavit.errors import NotFound
+from affidavit.incidents.incident import IncidentId
+from affidavit.incidents.reading.listing import IncidentListing
+from affidavit.incidents.reading.rereading import Reread, Rereading, Rereads
+from affidavit.incidents.store.context import IncidentContext
+from affidavit.incidents.store.state import IncidentState, not_known
+from affidavit.ports.table import Table
+from affidavit.redaction.redact import Redactor
+
+if TYPE_CHECKING:
+    from affidavit.nodes.library.library import Library
+
+LOGIN_TIME = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadIncident:
+    """An incident with everything that is stored about it. `reread` is None while there is nothing to prove."""
+
+    state: IncidentState
+    context: IncidentContext | None
+    reread: Reread | None
+
+    @property
+    def ledger(self) -> tuple[str, ...]:
+        return self.state.ledger if self.state.status.is_open or self.context is None else self.context.ledger
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsoleServices:
+    """`session_table` holds sessions and what people did here; a laptop has one of its own, so that a link which
+    opens a laptop's console opens no other. `hosts` are names this server may be called by besides loopback;
+    `is_long_lived` is false behind Lambda: nothing streams, and nothing runs on after an answer."""
+
+    app: App
+    session_table: Table
+    takes_links: bool = False
+    hosts: tuple[str, ...] = ()
+    oidc: OidcLogin | None = None
+    is_long_lived: bool = True
+
+    @cached_property
+    def sessions(self) -> ConsoleSessions:
+        return ConsoleSessions(self.session_table, self.app.clock)
+
+    @cached_property
+    def laptop_links(self) -> OneTime:
+        """Links that `affidavit console` prints."""
+        return OneTime(self.session_table, self.app.clock, purpose="link", lifetime=LOGIN_TIME)
+
+    @cached_property
+    def actions(self) -> ActionsLog:
+        return ActionsLog(self.session_table, self.app.clock)
+
+    @cached_property
+    def rereading(self) -> Rereading:
+        return rereading(self.app)
+
+    @cached_property
+    def rereads(self) -> Rereads:
+        keep = timedelta(days=self.app.settings.incident_ttl_days)
+        return Rereads(self.app.incident_context, self.app.clock, keep=keep)
+
+    @cached_property
+    def listing(self) -> IncidentListing:
+        return IncidentListing(states=self.rereading.states, contexts=self.rereading.contexts)
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        return Redactor(hides_personal=self.app.settings.enable_pii_redaction)
+
+    @cached_property
+    def library(self) -> "Library":
+        return build_library(self.app, redactor=self.redactor)
+
+    def hide(self, text: str) -> str:
+        return self.redactor.known(text).text
+
+    def incident(self, incident_id: str) -> ReadIncident:
+        """Raises NotFound."""
+        state = self.rereading.states.get_state(IncidentId(incident_id))
+        if state is None:
+            raise not_known(IncidentId(incident_id))
+        context = self.rereading.contexts.get_context(IncidentId(incident_id))
+        return ReadIncident(state=state, context=context, reread=self.rereads.latest(state, context))
+
+
+def no_such_page() -> NotFound:
+    return NotFound("there is no such page", hint="the first page lists the incidents")

@@ -1,0 +1,78 @@
+"""A console that is served for a test: a real server on 127.0.0.1 over real local stores, and people who log in."""
+
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from affidavit.adapters.local.table import SqliteTable
+from affidavit.bootstrap import App, build_app
+from affidavit.entrypoints.console.access.person import Person, PersonRole
+from affidavit.entrypoints.console.app import console_app
+from affidavit.entrypoints.console.laptop import SESSIONS
+from affidavit.entrypoints.console.services import ConsoleServices
+from affidavit.entrypoints.http.listener import listener
+from affidavit.incidents.incident import Incident
+from affidavit.ports.clock import Clock
+from affidavit.settings import Settings
+from tests.support.incidents import REMAINING, Scripted, a_bench, an_incident, local_tables
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServedConsole:
+    base: str
+    desk: ConsoleServices
+    folder: Path
+
+    def browser(self, *roles: PersonRole, name: str = "ada") -> httpx.Client:
+        """A client with a session, as a browser that shows a page of the console."""
+        client = httpx.Client(base_url=self.base, headers={"Sec-Fetch-Site": "same-origin"}, timeout=30)
+        client.cookies.set(self.cookie, self.session(*roles, name=name), domain="127.0.0.1")
+        return client
+
+    def session(self, *roles: PersonRole, name: str = "ada") -> str:
+        return self.desk.sessions.start(Person(name=name, roles=frozenset(roles or PersonRole)))
+
+    @property
+    def cookie(self) -> str:
+        return f"affidavit-{self.base.rpartition(':')[2]}"
+
+    def token(self, client: httpx.Client) -> str:
+        found = self.desk.sessions.find(client.cookies[self.cookie])
+        assert found is not None
+        return found.token
+
+    def post(self, client: httpx.Client, path: str, **fields: str) -> httpx.Response:
+        return client.post(path, data={"token": self.token(client), **fields})
+
+    def investigated(self, scripted: Scripted | None = None, **changes: Any) -> Incident:
+        """An incident that ran to its end in the console's own store."""
+        incident = an_incident(**changes)
+        bench = a_bench(self.folder, scripted=scripted, clock=self.desk.app.clock)  # pyright: ignore[reportArgumentType] any clock
+        bench.supervisor.receive(incident, remaining=REMAINING)
+        return incident
+
+
+@contextmanager
+def served(folder: Path, *, clock: Clock | None = None, **changes: Any) -> Generator[ServedConsole]:
+    app: App = build_app(Settings.model_validate({"AFFIDAVIT_DATA": folder}))
+    if clock is not None:
+        state, context = local_tables(folder, clock)  # pyright: ignore[reportArgumentType] any clock
+        app = replace(app, clock=clock, incident_state=state, incident_context=context)
+    own = SqliteTable(folder / SESSIONS, "console", app.clock)
+    desk = ConsoleServices(app=app, session_table=own, **{"takes_links": True, **changes})
+    with listener("127.0.0.1", 0) as taken:
+        server = uvicorn.Server(uvicorn.Config(console_app(desk), ws="none", log_level="error", access_log=False))
+        thread = threading.Thread(target=server.run, args=([taken],), daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield ServedConsole(base=f"http://127.0.0.1:{taken.getsockname()[1]}", desk=desk, folder=folder)
+        server.should_exit = True
+        thread.join(10)

@@ -1,0 +1,11 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.console import ServedConsole, served
+
+
+@pytest.fixture
+def console(tmp_path: Path) -> Iterator[ServedConsole]:
+    with served(tmp_path) as console:
+        yield console
