@@ -3,6 +3,7 @@
 import os
 from enum import IntEnum
 
+from affidavit.entrypoints.cli.doctor.extras import extra_with
 from affidavit.errors import Conflict, EvidenceUnavailable, InputRefused, NotFound, UpstreamFailed
 
 DEBUG = "AFFIDAVIT_DEBUG"
@@ -27,24 +28,12 @@ EVAL_EXIT_CODES = """Exit codes: 0 every gate holds · 1 a gate failed · 2 the 
 3 a result could not be written · 4 an error of Affidavit's own · 130 interrupted · 141 nobody read the output"""
 
 
-# Which extra brings a package that a command may find missing.
-_EXTRAS = {
-    "boto3": "aws",
-    "botocore": "aws",
-    "duckdb": "fleet",
-    "langchain_aws": "agent",
-    "langchain_core": "agent",
-    "langgraph": "agent",
-    "ministack": "sandbox",
-    "pyarrow": "fleet",
-}
-
-
 def missing_extra(error: BaseException) -> str | None:
     """The extra that would bring the package whose import failed."""
     if not isinstance(error, ModuleNotFoundError) or error.name is None:
         return None
-    return _EXTRAS.get(error.name.partition(".")[0])
+    extra = extra_with(error.name)
+    return None if extra is None else extra.name
 
 
 def exit_code_of(error: Exception) -> Exit:

@@ -15,6 +15,7 @@ from affidavit.entrypoints.cli import chaos as chaos_command
 from affidavit.entrypoints.cli import deploy as deploy_command
 from affidavit.entrypoints.cli import fleet as fleet_command
 from affidavit.entrypoints.cli import keys as keys_command
+from affidavit.entrypoints.cli.arguments.completion import answer_shells, completion
 from affidavit.entrypoints.cli.arguments.console import console
 from affidavit.entrypoints.cli.arguments.demo import demo
 from affidavit.entrypoints.cli.arguments.diff import diff
@@ -22,6 +23,7 @@ from affidavit.entrypoints.cli.arguments.evaluate import evaluate
 from affidavit.entrypoints.cli.arguments.mcp import mcp
 from affidavit.entrypoints.cli.arguments.sample import sample
 from affidavit.entrypoints.cli.arguments.shared import NoColor, OwnRules, Quiet
+from affidavit.entrypoints.cli.doctor import command as doctor_command
 from affidavit.entrypoints.cli.exits import EVAL_EXIT_CODES, EXIT_CODES, Exit, exit_code_of, is_debugging, sentence_of
 from affidavit.entrypoints.cli.incident import command as incident_command
 from affidavit.entrypoints.cli.notice import command as notice_command
@@ -49,6 +51,7 @@ app.add_typer(chaos_command.app)
 app.add_typer(deploy_command.app)
 app.add_typer(fleet_command.app)
 app.add_typer(keys_command.app)
+app.add_typer(doctor_command.app)
 
 
 # Modules, rules and an index are hundreds of thousands of objects that stay alive. Searching them for garbage takes a
@@ -218,6 +221,7 @@ for single in (diff, sample, mcp, console):
     app.command(epilog=EXIT_CODES)(single)
 app.command("eval", epilog=EVAL_EXIT_CODES)(evaluate)
 app.command(epilog=EXIT_CODES)(demo)
+app.command(epilog=EXIT_CODES)(completion)
 
 
 def run() -> None:
@@ -226,6 +230,7 @@ def run() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     print_anything()
+    answer_shells()
     try:
         app()
     except AffidavitError as error:

@@ -1,0 +1,1 @@
+"""`affidavit doctor`: what works here, and what would make the rest work."""

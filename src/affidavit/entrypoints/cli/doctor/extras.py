@@ -1,0 +1,48 @@
+"""The extras of the package: what each one brings, and what it gives. Errors and `affidavit doctor` read this table."""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extra:
+    name: str
+    modules: tuple[str, ...]
+    gives: str
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return tuple(module for module in self.modules if not _is_there(module))
+
+
+EXTRAS = (
+    Extra(name="aws", modules=("boto3", "botocore"), gives="bundles, functions and incidents of an AWS account"),
+    Extra(
+        name="agent",
+        modules=("langgraph", "langchain_core", "langchain_aws"),
+        gives="diagnoses, by rules or by a chat model of Bedrock",
+    ),
+    Extra(name="anthropic", modules=("langchain_anthropic",), gives="chat models of Anthropic"),
+    Extra(name="openai", modules=("langchain_openai",), gives="chat models of OpenAI, Azure, vLLM and gateways"),
+    Extra(name="google", modules=("langchain_google_genai",), gives="chat models of Google"),
+    Extra(name="ollama", modules=("langchain_ollama",), gives="chat models that run on your own machine"),
+    Extra(name="console", modules=("jinja2", "authlib"), gives="the console in a browser"),
+    Extra(name="kubernetes", modules=("kubernetes",), gives="node state, and bundles of nodes without SSM"),
+    Extra(name="fleet", modules=("duckdb", "pyarrow"), gives="questions over many nodes, in SQL"),
+    Extra(name="sandbox", modules=("ministack",), gives="an AWS on this machine: the demo and `affidavit sandbox`"),
+    Extra(name="telemetry", modules=("opentelemetry.sdk",), gives="traces and metrics over OTLP"),
+)
+
+
+def extra_with(module: str) -> Extra | None:
+    """The extra that brings a module."""
+    top = module.partition(".")[0]
+    return next((extra for extra in EXTRAS if top in {name.partition(".")[0] for name in extra.modules}), None)
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        # The package around it is missing.
+        return False

@@ -1,0 +1,55 @@
+"""`affidavit doctor` and `affidavit completion`, as a person and a shell use them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.command import affidavit
+
+from affidavit.entrypoints.cli.doctor.extras import EXTRAS, Extra, extra_with
+from affidavit.entrypoints.cli.doctor.installation import Observation
+
+
+def test_the_doctor_says_what_works_and_exits_with_0() -> None:
+    done = affidavit("doctor", "--json")
+    assert done.returncode == 0, done.stderr
+    seen = {one["name"]: one for one in json.loads(done.stdout)}
+    assert {extra.name for extra in EXTRAS} < set(seen)
+    assert "rules" in seen["rules"]["said"]
+
+
+def test_every_extra_of_the_package_is_in_the_table() -> None:
+    from importlib.metadata import metadata
+
+    told = set(metadata("affidavit").get_all("Provides-Extra") or ())
+    assert told - {"dev", "infra"} == {extra.name for extra in EXTRAS}
+
+
+def test_a_missing_package_is_told_with_the_extra_that_brings_it() -> None:
+    absent = Extra(name="x", modules=("nowhere.at_all", "json"), gives="nothing")
+    assert absent.missing == ("nowhere.at_all",)
+    found = extra_with("langchain_openai.chat_models")
+    assert found is not None and found.name == "openai"
+    assert extra_with("tomllib") is None
+
+
+def test_only_what_is_needed_and_missing_is_wrong() -> None:
+    assert Observation(name="rules", said="", is_there=False, is_needed=True).is_wrong
+    assert not Observation(name="console", said="", is_there=False).is_wrong
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_its_script(shell: str) -> None:
+    done = affidavit("completion", shell)
+    assert done.returncode == 0 and "_AFFIDAVIT_COMPLETE" in done.stdout
+
+
+def test_a_real_bash_completes_a_command() -> None:
+    script = """source <(affidavit completion bash)
+    COMP_WORDS=(affidavit ana); COMP_CWORD=1; _affidavit_completion affidavit; echo "${COMPREPLY[@]}" """
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(["bash", "-c", script], env={"PATH": path}, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["analyze"], done.stderr
