@@ -24,7 +24,7 @@ def completion(
 
     Example: affidavit completion bash > ~/.local/share/bash-completion/completions/affidavit
     """
-    from typer.completion import get_completion_script
+    from typer.completion import get_completion_script  # pyright: ignore[reportPrivateImportUsage] - typer names it nowhere else
 
     script = get_completion_script(prog_name="affidavit", complete_var=COMPLETE_VARIABLE, shell=shell.value)
     typer.echo(script)
@@ -33,6 +33,6 @@ def completion(
 def answer_shells() -> None:
     """Lets the command answer what a completion script asks; only asked for then, as it costs an import."""
     if COMPLETE_VARIABLE in os.environ:
-        from typer.completion import completion_init
+        from typer.completion import completion_init  # pyright: ignore[reportPrivateImportUsage] - typer names it nowhere else
 
         completion_init()
