@@ -21,6 +21,7 @@ ENGINES = (
     f"{CLI}.eval.command",
     f"{CLI}.sample",
     f"{CLI}.verify",
+    "tests.support.loaded",
 )
 AGENT = ("boto3", "langchain_aws", "affidavit.agent.run", f"{CLI}.eval.incidents", f"{CLI}.incident.export")
 _NODES = Nursery(*ENGINES)
