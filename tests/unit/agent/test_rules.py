@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
+from tests.support.workload_scenarios import SCENARIOS, answers_of, each_scenario
 
 from affidavit.agent.rules import best_so_far, raised_by
 from affidavit.agent.rules.permissions.policies import Says, judge
 from affidavit.agent.rules.run_history import history
-from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario, load_workload_scenarios
+from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, Grade, ProducedBy
 from affidavit.incidents.attempt.about_incident import about_incident
 from affidavit.incidents.attempt.ledger import Ledger
@@ -18,14 +19,11 @@ from affidavit.verification.verify import verify
 from affidavit.workloads.logs import ONLY_NEWEST
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
-SCENARIOS = load_workload_scenarios()
-
 
 def ledger_of(scenario: WorkloadScenario, *tools: str) -> Ledger:
-    workloads, ledger = scenario.workloads(), Ledger()
+    ledger, answers = Ledger(), answers_of(scenario)
     for tool in tools or TOOL_ARG_SCHEMAS:
-        arguments = {"lambda_name": scenario.function}
-        ledger.record(tool, arguments, workloads.answer(tool, arguments))
+        ledger.record(tool, {"lambda_name": scenario.function}, answers[tool])
     return ledger
 
 
@@ -35,7 +33,7 @@ def incident_of(scenario: WorkloadScenario) -> Incident:
     return incident
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.scenario_id)
+@each_scenario
 def test_the_rules_find_exactly_the_faults_of_a_scenario(scenario: WorkloadScenario) -> None:
     entries = ledger_of(scenario).entries
     diagnosis = best_so_far(entries, raised=raised_by(incident_of(scenario)))
@@ -68,20 +66,19 @@ def grade_of(scenario: WorkloadScenario) -> Grade | None:
     ],
 )
 def test_what_is_shown_in_full_is_proven(name: str) -> None:
-    (scenario,) = [one for one in SCENARIOS if one.scenario_id == name]
-    assert grade_of(scenario) is Grade.PROVEN
+    assert grade_of(SCENARIOS[name]) is Grade.PROVEN
 
 
 def test_most_known_causes_are_proven_and_an_unknown_one_never_is() -> None:
-    grades = {one.scenario_id: grade_of(one) for one in SCENARIOS}
-    unknown = [one.scenario_id for one in SCENARIOS if FaultType.UNKNOWN in one.truth.fault_types]
+    grades = {name: grade_of(one) for name, one in SCENARIOS.items()}
+    unknown = [name for name, one in SCENARIOS.items() if FaultType.UNKNOWN in one.truth.fault_types]
     known = [grade for name, grade in grades.items() if name not in unknown]
     assert {grades[name] for name in unknown} == {Grade.SUPPORTED}
     assert None not in known and known.count(Grade.PROVEN) >= 0.95 * len(known)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.scenario_id)
 @pytest.mark.parametrize("left_out", list(TOOL_ARG_SCHEMAS))
+@each_scenario
 def test_with_a_tool_unanswered_no_fault_is_claimed_that_is_not_there(
     scenario: WorkloadScenario, left_out: str
 ) -> None:
@@ -171,9 +168,7 @@ def test_policies_add_up_as_iam_adds_them(documents, action: str, resource: str 
 
 
 def test_permission_faults_name_the_action() -> None:
-    found = best_so_far(
-        ledger_of(next(one for one in SCENARIOS if one.scenario_id == "permission-s3-and-cloudwatch")).entries
-    )
+    found = best_so_far(ledger_of(SCENARIOS["permission-s3-and-cloudwatch"]).entries)
     assert found is not None
     assert found.fault_types == (FaultType.PERMISSION_LOSS,)
     assert "s3:GetObject" in found.root_cause

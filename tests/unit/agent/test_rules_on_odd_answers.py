@@ -4,14 +4,13 @@ import copy
 import random
 from typing import Any
 
-import pytest
 from pydantic import ValidationError
+from tests.support.workload_scenarios import answers_of, each_scenario
 
 from affidavit.agent.rules import best_so_far
-from affidavit.evaluation.incidents.workload_scenarios import load_workload_scenarios
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.verification.verify import verify
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS, TOOL_RESPONSE_SCHEMAS
+from affidavit.workloads.records import TOOL_RESPONSE_SCHEMAS
 
 ODD: tuple[Any, ...] = (
     None,
@@ -46,12 +45,11 @@ def changed(answer: dict[str, Any], chance: random.Random) -> dict[str, Any]:
     return other
 
 
-@pytest.mark.parametrize("scenario", load_workload_scenarios(), ids=lambda one: one.scenario_id)
+@each_scenario
 def test_rules_survive_answers_that_are_odd_inside(scenario) -> None:
     chance = random.Random(scenario.scenario_id)
-    workloads = scenario.workloads()
-    honest = {tool: workloads.answer(tool, {"lambda_name": scenario.function}) for tool in TOOL_ARG_SCHEMAS}
-    for _ in range(25):
+    honest = answers_of(scenario)
+    for _ in range(4):
         ledger = Ledger()
         for tool, answer in honest.items():
             odd = changed(answer, chance)
@@ -64,12 +62,10 @@ def test_rules_survive_answers_that_are_odd_inside(scenario) -> None:
         assert diagnosis is None or verify(diagnosis, ledger.entries).holds
 
 
-@pytest.mark.parametrize("scenario", load_workload_scenarios(), ids=lambda one: one.scenario_id)
+@each_scenario
 def test_half_a_character_in_the_log_hides_no_fault(scenario) -> None:
-    workloads = scenario.workloads()
     clean, odd = Ledger(), Ledger()
-    for tool in TOOL_ARG_SCHEMAS:
-        answer = workloads.answer(tool, {"lambda_name": scenario.function})
+    for tool, answer in answers_of(scenario).items():
         clean.record(tool, {}, answer)
         events = [{**event, "message": f"{event['message']} \ud800"} for event in answer.get("events", ())]
         odd.record(tool, {}, {**answer, "events": events} if events else answer)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.each import for_each
 
 from affidavit.checks.apply import apply_check
 from affidavit.checks.check import Check
@@ -16,7 +17,7 @@ from affidavit.checks.run import load_checks, run_checks
 from affidavit.checks.text import Document
 
 CHECKS = load_checks()
-each_check = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+each_check = for_each("check", CHECKS, label=lambda check: check.id)
 ODD = st.one_of(
     st.binary(max_size=60),
     st.sampled_from(

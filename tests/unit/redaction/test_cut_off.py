@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.each import for_each
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import EXCERPT_CHARACTERS, excerpt_of
@@ -46,7 +47,7 @@ def test_there_are_shapes_to_try() -> None:
     assert len(SECRETS) >= 50
 
 
-@pytest.mark.parametrize(("pattern", "sample"), SECRETS, ids=lambda each: getattr(each, "type", ""))
+@for_each(("pattern", "sample"), SECRETS, label=lambda each: each[0].type)
 def test_no_cut_through_a_secret_shows_more_than_how_such_secrets_begin(pattern: Pattern, sample: Sample) -> None:
     most = 0 if "(?P<hide>" in pattern.match else SHORTEST - 1
     most = SHORTEST_UNNAMED - 1 if pattern.type in UNNAMED else most
@@ -57,7 +58,7 @@ def test_no_cut_through_a_secret_shows_more_than_how_such_secrets_begin(pattern:
             assert len(left) <= most, f"{left!r} of {sample.hidden!r}, cut behind {cut} characters"
 
 
-@pytest.mark.parametrize(("pattern", "sample"), PERSONAL, ids=lambda each: getattr(each, "type", ""))
+@for_each(("pattern", "sample"), PERSONAL, label=lambda each: each[0].type)
 def test_no_cut_through_personal_data_shows_more_than_a_few_letters(pattern: Pattern, sample: Sample) -> None:
     redactor = Redactor(hides_personal=True)
     for cut in range(1, len(sample.hidden) + 1):
@@ -106,7 +107,7 @@ def test_a_quote_of_a_cut_excerpt_is_known_again() -> None:
     assert not stands_in(quote.replace("key", "cat"), line)
 
 
-@pytest.mark.parametrize("pattern", [*load_patterns()[PatternKind.SECRET], *load_patterns()[PatternKind.PERSONAL]])
+@for_each("pattern", [*load_patterns()[PatternKind.SECRET], *load_patterns()[PatternKind.PERSONAL]])
 def test_a_pattern_that_was_taken_apart_finds_the_same_when_it_is_put_together(pattern: Pattern) -> None:
     again = pattern.model_copy(update={"match": written(parse(pattern.match))})
     for sample in pattern.samples.hidden:

@@ -7,6 +7,7 @@ from random import Random
 from urllib.parse import quote
 
 import pytest
+from tests.support.each import for_each
 
 from affidavit.redaction.redact import Around, Redactor
 from affidavit.redaction.views import ESCAPE, escapes
@@ -53,8 +54,8 @@ def hidden(text: str, secret: str = SECRET) -> bool:
     return secret not in Redactor().secrets(text).text
 
 
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("shape", SHAPES)
+@for_each("name", NAMES)
 def test_a_named_secret_is_hidden_however_it_is_written(name: str, shape: str) -> None:
     secret = SECRET + "abcdef0123"
     assert hidden(SHAPES[shape].format(n=name, v=secret), secret)
@@ -200,7 +201,7 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("line", ORDINARY)
+@for_each("line", ORDINARY)
 def test_an_ordinary_line_stays_as_it_is(line: str) -> None:
     assert Redactor().secrets(line).text == line
 

@@ -1,4 +1,5 @@
 import pytest
+from tests.support.each import for_each
 
 from affidavit.errors import InputRefused
 from affidavit.redaction.engine import Engine
@@ -35,16 +36,16 @@ def test_there_are_at_least_a_hundred_and_fifty_shapes_of_secret() -> None:
     assert len({sample.whole for sample in SECRETS}) >= 150
 
 
-@pytest.mark.parametrize("sample", ON_ONE_LINE, ids=lambda sample: f"{sample.hidden[:12]!r}")
 @pytest.mark.parametrize(
     "around", ["{}", "Jan 01 10:00:00 node app[7]: {} end\nnext line", 'msg="{}" err=nil', "\t{}\r\n"]
 )
+@for_each("sample", ON_ONE_LINE)
 def test_a_planted_secret_is_hidden_wherever_it_stands(sample: Sample, around: str) -> None:
     text = around.replace("{}", sample.whole)
     assert sample.hidden not in Redactor().redact(text).text
 
 
-@pytest.mark.parametrize("sample", PERSONAL, ids=lambda sample: f"{sample.hidden[:12]!r}")
+@for_each("sample", PERSONAL)
 def test_personal_data_is_hidden_when_asked_and_kept_when_not(sample: Sample) -> None:
     assert sample.hidden not in Redactor(hides_personal=True).redact(sample.whole).text
     assert Redactor().redact(sample.whole).text == sample.whole

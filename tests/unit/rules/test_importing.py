@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.support.each import for_each
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
@@ -116,7 +117,7 @@ def test_a_rule_reads_back_from_the_file_it_is_written_to(tmp_path: Any) -> None
     assert load_pack(tmp_path).rule("npd.some-reason") == rule
 
 
-@pytest.mark.parametrize("rule", load_pack().rules, ids=lambda rule: rule.id)
+@for_each("rule", load_pack().rules, label=lambda rule: rule.id)
 def test_an_example_can_be_made_of_every_wording_in_the_catalog(rule: Any) -> None:
     for wording in rule.match:
         assert Wordings((wording,)).match(example(wording).text.encode("latin-1")), wording

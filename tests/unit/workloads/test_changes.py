@@ -3,14 +3,14 @@
 from typing import Any
 
 import pytest
+from tests.support.workload_scenarios import SCENARIOS as ALL
 
 from affidavit.errors import UpstreamFailed
 from affidavit.evaluation.incidents.scripted_inspector import AccountState, ScriptedInspector
-from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario, load_workload_scenarios, patched
+from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario, patched
 from affidavit.ports.workload_inspector import TrailLookup, TrailPage
 from affidavit.workloads.changes import EVENTS_AT_MOST, LOOKUPS_AT_MOST, recent_changes
 
-ALL = {scenario.scenario_id: scenario for scenario in load_workload_scenarios()}
 ALINA = "arn:aws:iam::123456789012:user/alina"
 
 

@@ -4,13 +4,14 @@ import json
 from typing import Any
 
 import pytest
+from tests.support.workload_scenarios import SCENARIOS as ALL
+from tests.support.workload_scenarios import each_scenario
 
-from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario, load_workload_scenarios, patched
+from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario, patched
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.event_reader import readings_of
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
-ALL = {scenario.scenario_id: scenario for scenario in load_workload_scenarios()}
 TOOLS = sorted(TOOL_ARG_SCHEMAS)
 ARGUMENTS = {"lambda_name": "data-processor"}
 
@@ -115,7 +116,7 @@ def test_a_function_outside_a_vpc_says_so() -> None:
     assert (answer["in_vpc"], answer["subnets"]) == (False, [])
 
 
-@pytest.mark.parametrize("scenario", ALL.values(), ids=ALL.keys())
+@each_scenario
 def test_every_alert_becomes_an_incident_of_the_function(scenario: WorkloadScenario) -> None:
     (notice,) = readings_of(scenario.event(), now=NOW)
     assert isinstance(notice, Incident)

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.workload_scenarios import SCENARIOS as ALL
+from tests.support.workload_scenarios import answers_of, each_scenario
 
 from affidavit.errors import InputRefused
 from affidavit.evaluation.incidents.workload_scenarios import (
@@ -17,8 +19,7 @@ from affidavit.evaluation.incidents.workload_scenarios import (
 )
 from affidavit.workloads.records import TOOL_RESPONSE_SCHEMAS
 
-SCENARIO_LIST = load_workload_scenarios()
-EACH = pytest.mark.parametrize("scenario", SCENARIO_LIST, ids=lambda scenario: scenario.scenario_id)
+SCENARIO_LIST = [*ALL.values()]
 
 
 def at(answer: object, pointer: str) -> object:
@@ -32,7 +33,7 @@ def asked(scenario: WorkloadScenario, tool: str) -> dict[str, object]:
 
 
 def holds(proof: Proof, scenario: WorkloadScenario) -> bool:
-    answer: Any = asked(scenario, proof.tool)
+    answer: Any = answers_of(scenario)[proof.tool]
     if proof.contains is not None:
         return any(proof.contains in event["message"] for event in answer["events"])
     return proof.field is not None and at(answer, proof.field) == proof.value
@@ -60,24 +61,24 @@ def test_every_kind_of_fault_a_function_can_have_is_there() -> None:
     }
 
 
-@EACH
+@each_scenario
 def test_every_proof_is_there_to_be_read(scenario: WorkloadScenario) -> None:
     assert scenario.truth.proof
     assert [proof for proof in scenario.truth.proof if not holds(proof, scenario)] == []
 
 
-@EACH
+@each_scenario
 def test_every_answer_is_valid_on_the_wire(scenario: WorkloadScenario) -> None:
     for tool, schema in TOOL_RESPONSE_SCHEMAS.items():
-        schema.model_validate_json(json.dumps(asked(scenario, tool)))
+        schema.model_validate_json(json.dumps(answers_of(scenario)[tool]))
 
 
-@EACH
+@each_scenario
 def test_what_is_true_is_not_forbidden(scenario: WorkloadScenario) -> None:
     assert not scenario.truth.fault_types & scenario.truth.must_not_claim
 
 
-@EACH
+@each_scenario
 def test_the_same_scenario_reads_the_same_twice(scenario: WorkloadScenario) -> None:
     (path,) = SCENARIOS.rglob(f"{scenario.scenario_id}.yaml")
     again = load_workload_scenario(path)
@@ -85,7 +86,7 @@ def test_the_same_scenario_reads_the_same_twice(scenario: WorkloadScenario) -> N
     assert asked(again, "get_recent_logs") == asked(scenario, "get_recent_logs")
 
 
-@EACH
+@each_scenario
 def test_no_answer_holds_the_value_of_an_environment_variable(scenario: WorkloadScenario) -> None:
     answer = asked(scenario, "get_lambda_config")
     assert "Acme/Ingest" not in json.dumps(answer)
