@@ -57,6 +57,7 @@ def read_workloads(function: PackagedFunction, *, functions: str, log_groups: st
             "lambda:GetFunctionEventInvokeConfig",
             "lambda:GetPolicy",
             "lambda:ListAliases",
+            "lambda:ListVersionsByFunction",
         ],
         [names.function_arn(functions)],
     )
@@ -69,7 +70,7 @@ def read_workloads(function: PackagedFunction, *, functions: str, log_groups: st
             [everywhere % "iam::{account}:role/*"],
         ),
         "ReadPolicies": (
-            ["iam:GetPolicy", "iam:GetPolicyVersion"],
+            ["iam:GetPolicy", "iam:GetPolicyVersion", "iam:ListPolicyVersions"],
             [everywhere % "iam::{account}:policy/*", everywhere % "iam::aws:policy/*"],
         ),
         "ReadBucketPolicies": (["s3:GetBucketPolicy"], [everywhere % "s3:::*"]),

@@ -25,7 +25,10 @@ OURS = ROOT / "src" / "affidavit"
 LOCK = ROOT / "requirements.lock"
 # Lambda's own: a package and its layers together, unpacked.
 MOST_UNPACKED = 250 * 1024 * 1024
-_ENGINE = ("backports-zstd", "google-re2", "hyperscan", "isal", "numpy", "opentelemetry-api", "pydantic", "pyyaml")
+_ENGINE = (
+    *("backports-zstd", "google-re2", "hyperscan", "isal", "numpy", "opentelemetry-api", "pydantic", "pyyaml"),
+    "rfc8785",
+)
 _CALLED = (
     *("cloudtrail", "cloudwatch", "comprehend", "dynamodb", "ec2", "eks", "iam", "kms"),
     *("lambda", "logs", "s3", "sns", "sqs", "ssm", "sts"),

@@ -205,6 +205,12 @@ class Settings(BaseModel):
         description="SNS topic that alerts come in by; the indexer tells there which node's bundle can be asked now",
     )
 
+    known_good_functions: Names = Field(
+        "",
+        alias="KNOWN_GOOD_FUNCTIONS",
+        description="functions, by comma, whose state the watchdog keeps once runs go well on it; empty: none",
+    )
+
     chaos_accounts: Names = Field(
         "", alias="CHAOS_ACCOUNTS", description="accounts, by comma, in which `affidavit chaos` may act; empty: none"
     )
@@ -254,6 +260,10 @@ class Settings(BaseModel):
     @property
     def is_local(self) -> bool:
         return not self.logs_bucket
+
+    @property
+    def known_good(self) -> tuple[str, ...]:
+        return tuple(name for name in self.known_good_functions.split(",") if name)
 
     @property
     def clusters(self) -> frozenset[str]:

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from tests.support.acceptance import PATIENCE_SECONDS, Scene, scene
 
+from affidavit.agent.subjects.function import FUNCTION as SUBJECT
 from affidavit.evidence.diagnosis import ProducedBy
 from affidavit.incidents.store.incident_leases import LEASE_MARGIN
 from affidavit.incidents.store.state import Status
@@ -26,7 +27,6 @@ from affidavit.sandbox.chat_models.attacks import attack
 from affidavit.sandbox.chat_models.scripts import FAILING
 from affidavit.sandbox.incident_path import answers, free_port
 from affidavit.verification.verify import verify
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
 # A process as AWS starts it: an event, and a context that says how long it may live.
 LAMBDA_WITH_A_MINUTE = """
@@ -239,7 +239,7 @@ def test_a_hung_chat_model_ends_twenty_seconds_before_the_limit_with_the_evidenc
     limit = datetime.fromtimestamp(state.lease_expires_at, UTC) - LEASE_MARGIN
     assert timedelta(seconds=20) <= limit - state.updated_at <= timedelta(seconds=35)
     entries = broken.supervisor.records.entries(context.ledger)
-    assert {entry.tool for entry in entries} == set(TOOL_ARG_SCHEMAS)
+    assert {entry.tool for entry in entries} == set(SUBJECT.unprompted)
     assert state.status is Status.DIAGNOSED
     assert context.diagnosis is not None
     assert context.diagnosis.produced_by is ProducedBy.RULES

@@ -226,11 +226,11 @@ def _direct(app: App) -> "Toolbox":
 
 
 def _function_tools(app: App) -> "Toolbox":
-    from affidavit.adapters.aws.clients import AwsClients
-    from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
     from affidavit.agent.subjects.function import direct_toolbox
+    from affidavit.entrypoints.known_good import build_captures
 
-    return direct_toolbox(AwsWorkloadInspector(AwsClients(app.settings.region)), app.clock)
+    captures = build_captures(app)
+    return direct_toolbox(captures.inspector, app.clock, captures)
 
 
 def _node_tools(app: App) -> "Toolbox":

@@ -117,3 +117,31 @@ class WorkloadInspector(Protocol):
     def trail(self, lookup: TrailLookup, *, start: int, end: int, limit: int) -> TrailPage:
         """Management events of CloudTrail from `start` to `end`, milliseconds."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PolicyVersion:
+    version_id: str
+    is_default: bool
+    created_at: str
+    """ISO 8601."""
+
+
+class StateInspector(WorkloadInspector, Protocol):
+    """Like every inspector it cannot change anything."""
+
+    def environment_digests(self, name: str, *, key: bytes) -> Mapping[str, str]:
+        """HMAC-SHA256 of each environment variable under `key`, by name. Values never leave the adapter."""
+        ...
+
+    def policy_versions(self, arn: str) -> Sequence[PolicyVersion]:
+        """The versions that a managed policy still has, newest first."""
+        ...
+
+    def policy_version(self, arn: str, version_id: str) -> Item:
+        """The document of one version."""
+        ...
+
+    def function_versions(self, name: str) -> Sequence[Item]:
+        """Published versions, as GetFunctionConfiguration gives them, without the values of variables."""
+        ...

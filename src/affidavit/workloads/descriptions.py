@@ -21,6 +21,10 @@ ANSWERS = {
         "Who changed what and when, by CloudTrail: the function, its role and policies, its network, keys, buckets and "
         "event sources, newest first. No change is proven only when is_complete is true, and only within `window`."
     ),
+    "get_baseline_diff": (
+        "The live function against its last known-good state: settings, aliases, event sources, permissions, network "
+        "and concurrency, each difference with what was there and what is there now."
+    ),
 }
 
 ASK_WHEN = {
@@ -35,4 +39,5 @@ ASK_WHEN = {
         "or names do not resolve."
     ),
     "get_recent_changes": "Ask always: people first want to know what changed before it failed.",
+    "get_baseline_diff": "Ask to learn which value was good before, and when CloudTrail does not tell what changed.",
 }

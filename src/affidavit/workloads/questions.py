@@ -1,4 +1,4 @@
-"""The five questions behind one door: arguments checked, scope kept, failures told from answers."""
+"""The questions behind one door: arguments checked, scope kept, failures told from answers."""
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from affidavit.baselines.capture import Captures
 from affidavit.errors import AffidavitError, InputRefused, NotFound, UpstreamFailed
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import JsonValue
 from affidavit.ports.workload_inspector import WorkloadInspector
+from affidavit.workloads.baseline import baseline_diff
 from affidavit.workloads.changes import recent_changes
 from affidavit.workloads.config import lambda_config
 from affidavit.workloads.iam import iam_state
@@ -18,7 +20,9 @@ from affidavit.workloads.network import network_state
 from affidavit.workloads.records import (
     TOOL_ARG_SCHEMAS,
     Answer,
+    BaselineDiffResponse,
     ChangesResponse,
+    GetBaselineDiffArgs,
     GetIamStateArgs,
     GetLambdaConfigArgs,
     GetNetworkStateArgs,
@@ -36,11 +40,15 @@ from affidavit.workloads.records import (
 
 @dataclass(frozen=True, kw_only=True)
 class Workloads:
-    """`functions` are the ones of the incident; a log line cannot steer a question to any other. None: no incident."""
+    """`functions` are the ones of the incident; a log line cannot steer a question to any other. None: no incident.
+
+    Without `captures` nobody keeps known-good states.
+    """
 
     inspector: WorkloadInspector
     clock: Clock
     functions: frozenset[str] | None
+    captures: Captures | None = None
 
     def get_recent_logs(self, arguments: GetRecentLogsArgs) -> LogsResponse:
         with self._scope(arguments) as name:
@@ -62,6 +70,10 @@ class Workloads:
         with self._scope(arguments) as name:
             return recent_changes(self.inspector, name, now=self.clock.now(), hours=arguments.hours)
 
+    def get_baseline_diff(self, arguments: GetBaselineDiffArgs) -> BaselineDiffResponse:
+        with self._scope(arguments) as name:
+            return baseline_diff(self.captures, self.inspector, name)
+
     def ask(self, tool: str, arguments: Mapping[str, JsonValue]) -> Answer:
         """Raises NotFound for an unknown tool and InputRefused for arguments that cannot be used."""
         if tool not in TOOL_ARG_SCHEMAS:
@@ -75,6 +87,8 @@ class Workloads:
                 return self.get_lambda_config(parsed)
             case GetRecentChangesArgs() as parsed:
                 return self.get_recent_changes(parsed)
+            case GetBaselineDiffArgs() as parsed:
+                return self.get_baseline_diff(parsed)
             case parsed:
                 return self.get_network_state(GetNetworkStateArgs(lambda_name=parsed.lambda_name))
 

@@ -1,4 +1,4 @@
-"""What the five questions about a Lambda function take and answer: the wire shapes, documented for a chat model.
+"""What the questions about a Lambda function take and answer: the wire shapes, documented for a chat model.
 
 An answer comes in two variants. The ok variant has everything its class asks for; the error variant is
 `{"error": …, "hint": …}` and nothing else, so that an outage can never be read as an empty, healthy answer. What could
@@ -55,6 +55,10 @@ class GetNetworkStateArgs(WorkloadArgs):
 
 class GetRecentChangesArgs(WorkloadArgs):
     hours: int = Field(default=24, ge=1, le=24 * 90, description="How far back from now, at most 90 days.")
+
+
+class GetBaselineDiffArgs(WorkloadArgs):
+    pass
 
 
 class NotRead(BaseModel):
@@ -502,6 +506,42 @@ class ChangesResponse(Answer):
     )
 
 
+# --- known-good state ------------------------------------------------------------------------------------------------
+
+
+class StateDifference(BaseModel):
+    """One place where the function is not as it was when it was last known to be good."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    path: str = Field(description="Where, as a JSON Pointer into the state, such as `/concurrency/reserved`.")
+    kind: Literal["added", "removed", "changed"] = Field(description="What happened to it since.")
+    was: JsonValue = Field(default=None, description="What was there when it was good; null when it was not there.")
+    now: JsonValue = Field(default=None, description="What is there now; null when it is gone.")
+
+
+class BaselineDiffResponse(Answer):
+    """The live function against its last known-good state."""
+
+    needed: ClassVar[tuple[str, ...]] = ("lambda_name", "has_baseline")
+
+    lambda_name: str = Field(default="", description="Name of the function.")
+    has_baseline: bool = Field(
+        default=False, description="False: no known-good state is kept, so nothing could be compared."
+    )
+    baseline_sha256: str | None = Field(default=None, description="Digest of the known-good state.")
+    captured_at: str | None = Field(default=None, description="When that state was captured, ISO 8601 in UTC.")
+    seen_at: str | None = Field(default=None, description="When it was last seen to be in force and good.")
+    vouched_by: str | None = Field(
+        default=None, description="`person`, or `watchdog`: runs went well on it and no incident was open."
+    )
+    live_sha256: str | None = Field(default=None, description="Digest of the live state.")
+    differences: list[StateDifference] = Field(
+        default_factory=list[StateDifference],
+        description="Everything that differs. Empty proves that nothing changed only when `not_read` is empty too.",
+    )
+
+
 # --- the tools -------------------------------------------------------------------------------------------------------
 
 TOOL_ARG_SCHEMAS: dict[str, type[WorkloadArgs]] = {
@@ -510,6 +550,7 @@ TOOL_ARG_SCHEMAS: dict[str, type[WorkloadArgs]] = {
     "get_lambda_config": GetLambdaConfigArgs,
     "get_network_state": GetNetworkStateArgs,
     "get_recent_changes": GetRecentChangesArgs,
+    "get_baseline_diff": GetBaselineDiffArgs,
 }
 TOOL_RESPONSE_SCHEMAS: dict[str, type[Answer]] = {
     "get_recent_logs": LogsResponse,
@@ -517,6 +558,7 @@ TOOL_RESPONSE_SCHEMAS: dict[str, type[Answer]] = {
     "get_lambda_config": LambdaConfigResponse,
     "get_network_state": NetworkStateResponse,
     "get_recent_changes": ChangesResponse,
+    "get_baseline_diff": BaselineDiffResponse,
 }
 
 

@@ -322,8 +322,8 @@ def test_a_server_that_fails_in_the_middle_costs_one_more_call_and_nothing_else(
         result = investigate(OfflineChat(), of, tools=provider)
     assert provider.failures == 0
     assert result.outcome is RunOutcome.DIAGNOSED
-    assert app.calls == len(TOOL_ARG_SCHEMAS) + 1
-    assert sorted(result.tools_called) == sorted(TOOL_ARG_SCHEMAS)
+    assert app.calls == len(FUNCTION.unprompted) + 1
+    assert sorted(result.tools_called) == sorted(FUNCTION.unprompted)
 
 
 def test_a_port_that_is_closed_and_opens_within_the_pause_is_reached_by_the_second_attempt() -> None:

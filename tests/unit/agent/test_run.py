@@ -14,6 +14,7 @@ from affidavit.agent.chat.offline import OfflineChat, submission
 from affidavit.agent.chat.retries import attempted
 from affidavit.agent.limits import Patience
 from affidavit.agent.run import ChatDiagnostician
+from affidavit.agent.subjects.function import FUNCTION
 from affidavit.evidence.diagnosis import NO_TOKENS, FaultType, ProducedBy, TokenUsage
 from affidavit.incidents.attempt.diagnostician import ErrorCategory, LeaseLost, Limits, RunOutcome
 from affidavit.incidents.attempt.ledger import Ledger
@@ -148,7 +149,7 @@ def test_tools_that_hang_until_the_deadline_are_named_as_what_is_not_known() -> 
     assert time.time() - started < 30, "nobody waited for the tools"
     assert result.outcome is RunOutcome.DEADLINE
     assert result.diagnosis is None
-    assert {f"{tool} was not answered" for tool in TOOL_ARG_SCHEMAS} <= set(result.gaps)
+    assert {f"{tool} was not answered" for tool in FUNCTION.unprompted} <= set(result.gaps)
 
 
 def test_short_of_time_the_answer_is_demanded_at_once(serve, chat) -> None:

@@ -13,7 +13,9 @@ from affidavit.workloads.records import (
     function_name,
 )
 
-TOOLS = {"get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state", "get_recent_changes"}
+TOOLS = {"get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state", "get_recent_changes"} | {
+    "get_baseline_diff"
+}
 ARN = "arn:aws:lambda:ca-central-1:123456789012:function:data-processor"
 
 

@@ -12,6 +12,7 @@ from affidavit.agent.subjects.function_answer_trimming import drop_lambda_config
 from affidavit.agent.subjects.function_prompt import PROMPT
 from affidavit.agent.subjects.investigable import OutOfScope, Scope
 from affidavit.agent.toolbox.toolbox import DirectToolProvider, Toolbox
+from affidavit.baselines.capture import Captures
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.evidence.subject import SubjectKind
 from affidavit.incidents.attempt.answer_budget import Shrink
@@ -53,7 +54,7 @@ class FunctionInvestigable:
     parts: Mapping[str, str] = MappingProxyType(
         {"logs": LOGS, "iam": IAM, "lambda_config": CONFIG, "network": NETWORK, "changes": CHANGES}
     )
-    unprompted: Sequence[str] = tuple(TOOL_ARG_SCHEMAS)
+    unprompted: Sequence[str] = (LOGS, IAM, CONFIG, NETWORK, CHANGES)
     shrinks: Sequence[Shrink] = (drop_oldest_logs, trim_iam_to_sids, drop_lambda_config)
 
     def arguments(self, tool: str, subject_id: str) -> Mapping[str, JsonValue]:
@@ -114,11 +115,11 @@ class FunctionInvestigable:
 FUNCTION = FunctionInvestigable()
 
 
-def direct_toolbox(inspector: WorkloadInspector, clock: Clock) -> Toolbox:
+def direct_toolbox(inspector: WorkloadInspector, clock: Clock, captures: Captures | None = None) -> Toolbox:
     """Asks AWS from this process, about the functions of the incident and no others."""
 
     def open_for(incident: Incident) -> DirectToolProvider:
         functions = frozenset(function_name(name) for name in incident.resources)
-        return DirectToolProvider(Workloads(inspector=inspector, clock=clock, functions=functions))
+        return DirectToolProvider(Workloads(inspector=inspector, clock=clock, functions=functions, captures=captures))
 
     return open_for

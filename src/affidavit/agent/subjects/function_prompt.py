@@ -13,6 +13,7 @@ How to work
   hosts that cannot be reached or names that do not resolve, get_network_state; anything else, get_recent_logs first.
 - People first want to know what changed: ask get_recent_changes as well. Name a change only if it came before the first
   failing run and no run succeeded in between; say that nothing changed only if that answer is complete.
+  get_baseline_diff tells which values were good before, where a known-good state is kept.
 - Several faults can be present at once. Report every one you can prove, not only the first.
 - A cause comes before its effects: a run that times out while it waits for a blocked host has a network fault.
 - A tool that fails is a fact about your knowledge, not about the function. Say so in `gaps` and go on with the others.

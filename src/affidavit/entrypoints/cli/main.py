@@ -23,6 +23,7 @@ from affidavit.entrypoints.cli.arguments.evaluate import evaluate
 from affidavit.entrypoints.cli.arguments.mcp import mcp
 from affidavit.entrypoints.cli.arguments.sample import sample
 from affidavit.entrypoints.cli.arguments.shared import NoColor, OwnRules, Quiet
+from affidavit.entrypoints.cli.baseline import command as baseline_command
 from affidavit.entrypoints.cli.doctor import command as doctor_command
 from affidavit.entrypoints.cli.exits import EVAL_EXIT_CODES, EXIT_CODES, Exit, exit_code_of, is_debugging, sentence_of
 from affidavit.entrypoints.cli.incident import command as incident_command
@@ -48,6 +49,7 @@ app.add_typer(sandbox_command.app)
 app.add_typer(incident_command.app)
 app.add_typer(notice_command.app)
 app.add_typer(chaos_command.app)
+app.add_typer(baseline_command.app)
 app.add_typer(deploy_command.app)
 app.add_typer(fleet_command.app)
 app.add_typer(keys_command.app)

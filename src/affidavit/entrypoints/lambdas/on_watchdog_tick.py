@@ -1,9 +1,10 @@
-"""Every five minutes: close what died, run what is due."""
+"""Every five minutes: close what died, run what is due, keep the state of functions that are well."""
 
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
+from affidavit.entrypoints.known_good import keep_known_good
 from affidavit.entrypoints.lambdas.on_incident import LambdaContext, application
 from affidavit.incidents.watchdog import tick
 
@@ -11,4 +12,4 @@ from affidavit.incidents.watchdog import tick
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     app, supervisor = application(context.invoked_function_arn)
     until = app.clock.now() + timedelta(milliseconds=context.get_remaining_time_in_millis())
-    return asdict(tick(supervisor, until=until))
+    return {**asdict(tick(supervisor, until=until)), "known_good": keep_known_good(app, until=until)}

@@ -103,12 +103,11 @@ def _desk(app: App) -> Desk | None:
 def _workloads(app: App) -> "Workloads | None":
     if app.settings.is_local:
         return None
-    from affidavit.adapters.aws.clients import AwsClients
-    from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
+    from affidavit.entrypoints.known_good import build_captures
     from affidavit.workloads.questions import Workloads
 
-    inspector = AwsWorkloadInspector(AwsClients(app.settings.region))
-    return Workloads(inspector=inspector, clock=app.clock, functions=None)
+    captures = build_captures(app)
+    return Workloads(inspector=captures.inspector, clock=app.clock, functions=None, captures=captures)
 
 
 def _redactor(settings: Settings) -> Redactor:

@@ -42,7 +42,7 @@ class AwsWorkloadInspector:
         # One more than wanted, to know whether there is more: a token alone does not say so.
         asked: dict[str, Any] = {"logGroupName": group, "startTime": start, "endTime": end, "limit": limit + 1}
         for _ in range(PAGES_AT_MOST):
-            with _reading(f"log group {group}"):
+            with reading(f"log group {group}"):
                 page = self._clients.client("logs").filter_log_events(**asked)
             lines += [LogLine(at=event["timestamp"], message=event["message"]) for event in page["events"]]
             token = page.get("nextToken")
@@ -55,22 +55,22 @@ class AwsWorkloadInspector:
         return LogPage(lines=tuple(lines[:limit]), is_complete=token is None and len(lines) <= limit)
 
     def function(self, name: str) -> Item:
-        with _reading(f"function {name}"):
+        with reading(f"function {name}"):
             raw = self._clients.client("lambda").get_function_configuration(FunctionName=name)
-        return _plain(raw | _without_values(raw.get("Environment")))
+        return plain(raw | without_values(raw.get("Environment")))
 
     def reserved_concurrency(self, name: str) -> int | None:
-        with _reading(f"function {name}"):
+        with reading(f"function {name}"):
             answer = self._clients.client("lambda").get_function_concurrency(FunctionName=name)
         return answer.get("ReservedConcurrentExecutions")
 
     def account_limits(self) -> Item:
-        with _reading("limits of the account"):
-            return _plain(self._clients.client("lambda").get_account_settings()["AccountLimit"])
+        with reading("limits of the account"):
+            return plain(self._clients.client("lambda").get_account_settings()["AccountLimit"])
 
     def metric(self, name: str, *, function: str | None, statistic: str, start: int, end: int) -> float | None:
         dimensions = [{"Name": "FunctionName", "Value": function}] if function else []
-        with _reading(f"metric {name}"):
+        with reading(f"metric {name}"):
             answer = self._clients.client("cloudwatch").get_metric_statistics(
                 Namespace="AWS/Lambda",
                 MetricName=name,
@@ -86,77 +86,78 @@ class AwsWorkloadInspector:
         return sum(values) if statistic == "Sum" else max(values)
 
     def event_sources(self, name: str) -> Sequence[Item]:
-        with _reading(f"event sources of {name}"):
+        with reading(f"event sources of {name}"):
             found = self._all("lambda", "list_event_source_mappings", "EventSourceMappings", FunctionName=name)
         return _plains(found)
 
     def invoke_settings(self, name: str) -> Item | None:
         try:
-            with _reading(f"settings of asynchronous calls of {name}"):
-                return _plain(self._clients.client("lambda").get_function_event_invoke_config(FunctionName=name))
+            with reading(f"settings of asynchronous calls of {name}"):
+                return plain(self._clients.client("lambda").get_function_event_invoke_config(FunctionName=name))
         except NotFound:
             return None
 
     def aliases(self, name: str) -> Sequence[Item]:
-        with _reading(f"aliases of {name}"):
+        with reading(f"aliases of {name}"):
             return _plains(self._all("lambda", "list_aliases", "Aliases", FunctionName=name))
 
     def role(self, name: str) -> Item:
-        with _reading(f"role {name}"):
-            return _plain(self._clients.client("iam").get_role(RoleName=name)["Role"])
+        with reading(f"role {name}"):
+            return plain(self._clients.client("iam").get_role(RoleName=name)["Role"])
 
     def inline_policies(self, role: str) -> Mapping[str, Item]:
         iam = self._clients.client("iam")
-        with _reading(f"policies of role {role}"):
+        with reading(f"policies of role {role}"):
             names = self._all("iam", "list_role_policies", "PolicyNames", RoleName=role)
             return {
-                name: _document(iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]) for name in names
+                name: document_of(iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"])
+                for name in names
             }
 
     def attached_policies(self, role: str) -> Sequence[str]:
-        with _reading(f"policies attached to role {role}"):
+        with reading(f"policies attached to role {role}"):
             attached = self._all("iam", "list_attached_role_policies", "AttachedPolicies", RoleName=role)
         return [entry["PolicyArn"] for entry in attached]
 
     def policy_document(self, arn: str) -> Item:
         iam = self._clients.client("iam")
-        with _reading(f"policy {arn}"):
+        with reading(f"policy {arn}"):
             version = iam.get_policy(PolicyArn=arn)["Policy"]["DefaultVersionId"]
             answer = iam.get_policy_version(PolicyArn=arn, VersionId=version)
-            return _document(answer["PolicyVersion"]["Document"])
+            return document_of(answer["PolicyVersion"]["Document"])
 
     def simulate(self, role_arn: str, *, action: str, resource: str) -> Item:
-        with _reading(f"simulation of {action}"):
+        with reading(f"simulation of {action}"):
             answer = self._clients.client("iam").simulate_principal_policy(
                 PolicySourceArn=role_arn, ActionNames=[action], ResourceArns=[resource]
             )
-            return _plain(answer["EvaluationResults"][0])
+            return plain(answer["EvaluationResults"][0])
 
     def resource_policy(self, arn: str) -> Item | None:
         service, name = arn.split(":")[2], arn.split(":")[-1]
         try:
-            with _reading(f"policy on {arn}"):
+            with reading(f"policy on {arn}"):
                 match service:
                     case "lambda":
-                        return _document(self._clients.client("lambda").get_policy(FunctionName=arn)["Policy"])
+                        return document_of(self._clients.client("lambda").get_policy(FunctionName=arn)["Policy"])
                     case "s3":
-                        return _document(self._clients.client("s3").get_bucket_policy(Bucket=name)["Policy"])
+                        return document_of(self._clients.client("s3").get_bucket_policy(Bucket=name)["Policy"])
                     case _:
                         policy = self._clients.client("kms").get_key_policy(KeyId=arn, PolicyName="default")
-                        return _document(policy["Policy"])
+                        return document_of(policy["Policy"])
         except NotFound:
             return None
 
     def key_state(self, arn: str) -> str:
-        with _reading(f"key {arn}"):
+        with reading(f"key {arn}"):
             return str(self._clients.client("kms").describe_key(KeyId=arn)["KeyMetadata"]["KeyState"])
 
     def subnets(self, ids: Sequence[str]) -> Sequence[Item]:
-        with _reading("subnets"):
+        with reading("subnets"):
             return _plains(self._all("ec2", "describe_subnets", "Subnets", SubnetIds=list(ids)))
 
     def security_groups(self, ids: Sequence[str]) -> Sequence[Item]:
-        with _reading("security groups"):
+        with reading("security groups"):
             return _plains(self._all("ec2", "describe_security_groups", "SecurityGroups", GroupIds=list(ids)))
 
     def route_tables(self, vpc_id: str) -> Sequence[Item]:
@@ -168,13 +169,13 @@ class AwsWorkloadInspector:
     def endpoints(self, vpc_id: str) -> Sequence[Item]:
         found = self._of_vpc("describe_vpc_endpoints", "VpcEndpoints", vpc_id)
         return [
-            {**entry, "PolicyDocument": _document(entry["PolicyDocument"])} if entry.get("PolicyDocument") else entry
+            {**entry, "PolicyDocument": document_of(entry["PolicyDocument"])} if entry.get("PolicyDocument") else entry
             for entry in found
         ]
 
     def dns(self, vpc_id: str) -> Item:
         ec2 = self._clients.client("ec2")
-        with _reading(f"DNS settings of {vpc_id}"):
+        with reading(f"DNS settings of {vpc_id}"):
             settings = {
                 name: ec2.describe_vpc_attribute(VpcId=vpc_id, Attribute=name)[name[0].upper() + name[1:]]["Value"]
                 for name in ("enableDnsSupport", "enableDnsHostnames")
@@ -199,7 +200,7 @@ class AwsWorkloadInspector:
         ]
 
     def _of_vpc(self, operation: str, key: str, vpc_id: str) -> Sequence[Item]:
-        with _reading(f"{key} of {vpc_id}"):
+        with reading(f"{key} of {vpc_id}"):
             return _plains(self._all("ec2", operation, key, Filters=[{"Name": "vpc-id", "Values": [vpc_id]}]))
 
     def _all(self, service: str, operation: str, key: str, **asked: Any) -> list[Any]:
@@ -208,7 +209,7 @@ class AwsWorkloadInspector:
 
 
 @contextmanager
-def _reading(thing: str) -> Generator[None]:
+def reading(thing: str) -> Generator[None]:
     with translated(thing):
         try:
             yield
@@ -218,7 +219,7 @@ def _reading(thing: str) -> Generator[None]:
             raise
 
 
-def _without_values(environment: Mapping[str, Any] | None) -> dict[str, Any]:
+def without_values(environment: Mapping[str, Any] | None) -> dict[str, Any]:
     """Values of variables are secrets more often than not, so they stop here."""
     if environment is None:
         return {}
@@ -227,12 +228,12 @@ def _without_values(environment: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"Environment": {"Variables": dict.fromkeys(names, SET), **error}}
 
 
-def _document(raw: Any) -> Item:
+def document_of(raw: Any) -> Item:
     """A policy, which some calls give as text and others decoded."""
-    return json.loads(raw) if isinstance(raw, str) else _plain(raw)
+    return json.loads(raw) if isinstance(raw, str) else plain(raw)
 
 
-def _plain(raw: Any) -> Item:
+def plain(raw: Any) -> Item:
     """The answer as JSON: times become text, the envelope of the response goes."""
     return {
         key: value for key, value in json.loads(json.dumps(raw, default=_text)).items() if key != "ResponseMetadata"
@@ -240,7 +241,7 @@ def _plain(raw: Any) -> Item:
 
 
 def _plains(raw: Sequence[Any]) -> list[Item]:
-    return [_plain(entry) for entry in raw]
+    return [plain(entry) for entry in raw]
 
 
 def _text(value: object) -> str:

@@ -258,6 +258,7 @@ LAMBDA = (
     _workload("get_lambda_config", "Configuration of a function"),
     _workload("get_network_state", "Network of a function"),
     _workload("get_recent_changes", "Changes around a function"),
+    _workload("get_baseline_diff", "Function against its known-good state"),
 )
 
 TOOLS = (*NODES, *COLLECTION, *LAMBDA)

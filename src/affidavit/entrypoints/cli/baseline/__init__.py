@@ -1,0 +1,1 @@
+"""`affidavit baseline`: known-good states of functions."""
