@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 pytest = scratch=$$(mktemp -d $(SCRATCH)/affidavit-XXXXXX) && \
 	  TMPDIR=$$scratch $(BIN)/python -m tests.rerun $(1) && chmod -R u+rwX $$scratch && rm -rf $$scratch
 
-.PHONY: clients help setup demo test test-slow check format docs eval mutations bench synth package sbom lock clean
+.PHONY: clients help setup demo test test-slow check format docs eval mutations bench synth package dist sbom lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -74,6 +74,9 @@ synth: setup ## CloudFormation templates out of infra/, checked by cdk-nag and c
 
 package: setup ## the zips of the Lambda functions out of requirements.lock, for Lambda's Python; sizes are reported
 	@$(BIN)/python -m infra.packaging --out build/packages
+
+dist: setup ## wheel, sdist and MCP bundle in dist/, built twice and compared, tried in clean environments; EXTRAS=1 tries each extra
+	@$(BIN)/python -m release $(if $(EXTRAS),--extras)
 
 sbom: ## a CycloneDX list of every locked package with its hashes, in build/sbom.json
 	@test -x build/sbom/bin/cyclonedx-py || { $(PYTHON) -m venv build/sbom && \

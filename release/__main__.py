@@ -1,0 +1,36 @@
+"""`python -m release`: build, compare, try. `--extras` tries every extra too, which takes minutes."""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from affidavit.entrypoints.cli.doctor.extras import EXTRAS
+from release.build import build
+from release.mcp_bundle import write_mcp_bundle
+from release.trial import pythons, try_core, try_extra
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m release", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("dist"), help="where the files go")
+    parser.add_argument("--extras", action="store_true", help="also install each extra into an environment of its own")
+    parser.add_argument("--no-trial", action="store_true", help="build and compare only")
+    given = parser.parse_args()
+    built = [*build(given.out), write_mcp_bundle(given.out)]
+    print("built twice, byte for byte the same:", *(path.name for path in built))
+    if not given.no_trial:
+        _try(next(path for path in built if path.suffix == ".whl").resolve(), with_extras=given.extras)
+
+
+def _try(wheel: Path, *, with_extras: bool) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        troubles = [trouble for python in pythons() for trouble in try_core(wheel, Path(name), python)]
+        for extra in EXTRAS if with_extras else ():
+            troubles.extend(try_extra(wheel, Path(name), extra.name))
+    if troubles:
+        raise SystemExit("\n".join(troubles))
+    print("every command works, or names the extra it needs")
+
+
+if __name__ == "__main__":
+    main()
