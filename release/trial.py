@@ -34,7 +34,7 @@ TRIALS = (
         works_with="agent",
     ),
     Trial(arguments=("fleet", "add", "node"), works_with="fleet"),
-    Trial(arguments=("sandbox", "up", "--detach"), works_with="sandbox"),
+    Trial(arguments=("sandbox", "up", "--detach"), works_with="aws"),
 )
 
 
@@ -60,7 +60,13 @@ def try_extra(wheel: Path, folder: Path, extra: str) -> list[str]:
 
 
 def pythons() -> list[str]:
-    return [name for name in PYTHONS if shutil.which(name)] or ["python3"]
+    """Those that are here and start: a version manager leaves names of versions that it does not have."""
+    return [name for name in PYTHONS if _starts(name)] or ["python3"]
+
+
+def _starts(name: str) -> bool:
+    found = shutil.which(name)
+    return found is not None and subprocess.run([found, "-V"], capture_output=True, check=False).returncode == 0
 
 
 def _environment(home: Path, requirement: str, python: str) -> Path:
