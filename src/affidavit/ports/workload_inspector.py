@@ -142,6 +142,10 @@ class StateInspector(WorkloadInspector, Protocol):
         """The document of one version."""
         ...
 
+    def trail_event(self, event_id: str) -> Item | None:
+        """CloudTrail's record of one event, as `trail` gives it."""
+        ...
+
     def function_versions(self, name: str) -> Sequence[Item]:
         """Published versions, as GetFunctionConfiguration gives them, without the values of variables."""
         ...

@@ -65,7 +65,7 @@ class _Event(_Raw):
 def recent_changes(inspector: WorkloadInspector, name: str, *, now: datetime, hours: int) -> ChangesResponse:
     """Raises NotFound when there is no such function, and UpstreamFailed when no lookup was answered."""
     parts = Parts()
-    lookups = list(dict.fromkeys(_lookups(inspector, name, parts)))
+    lookups = list(dict.fromkeys(trail_lookups(inspector, name, parts)))
     for lookup in lookups[LOOKUPS_AT_MOST:]:
         parts.missing(f"changes of {lookup.value}", f"only {LOOKUPS_AT_MOST} names are looked up")
     start, end = now - timedelta(hours=hours), now
@@ -82,7 +82,7 @@ def recent_changes(inspector: WorkloadInspector, name: str, *, now: datetime, ho
     )
 
 
-def _lookups(inspector: WorkloadInspector, name: str, parts: Parts) -> Iterator[TrailLookup]:
+def trail_lookups(inspector: WorkloadInspector, name: str, parts: Parts) -> Iterator[TrailLookup]:
     """The function first, then what it needs, the likely ones before the rest."""
     function = _Function.model_validate(inspector.function(name))
     role = function.Role.rsplit("/", 1)[-1]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector, document_of, plain, reading, without_values
+from affidavit.adapters.aws.workload.trail import event_named
 from affidavit.ports.json import Item
 from affidavit.ports.workload_inspector import PolicyVersion
 
@@ -39,6 +40,9 @@ class AwsStateInspector(AwsWorkloadInspector):
         with reading(f"policy {arn} {version_id}"):
             answer = self._clients.client("iam").get_policy_version(PolicyArn=arn, VersionId=version_id)
         return document_of(answer["PolicyVersion"]["Document"])
+
+    def trail_event(self, event_id: str) -> Item | None:
+        return event_named(self._clients, event_id)
 
     def function_versions(self, name: str) -> Sequence[Item]:
         with reading(f"versions of {name}"):

@@ -28,6 +28,18 @@ def recorded_events(clients: AwsClients, lookup: TrailLookup, *, start: int, end
     return TrailPage(events=tuple(events[:limit]), is_complete=len(events) <= limit)
 
 
+def event_named(clients: AwsClients, event_id: str) -> Item | None:
+    """One event by its id. Events of IAM lie in another region than the rest."""
+    asked = [{"AttributeKey": "EventId", "AttributeValue": event_id}]
+    for region in dict.fromkeys((clients.region, home_region(clients.region))):
+        with translated(f"event {event_id}"):
+            trail = clients.client("cloudtrail", region=region, attempts=ATTEMPTS)
+            found = trail.lookup_events(LookupAttributes=asked)["Events"]
+        if found:
+            return _event(found[0])
+    return None
+
+
 def home_region(region: str) -> str:
     return next((home for prefix, home in HOMES.items() if region.startswith(prefix)), "us-east-1")
 
