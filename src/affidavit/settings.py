@@ -127,7 +127,23 @@ class Settings(BaseModel):
         "affidavit", alias="ATHENA_DATABASE", description="database of the fleet's tables in Athena"
     )
 
-    chat_provider: str = Field("bedrock", alias="CHAT_PROVIDER", description="bedrock, offline, or a LangChain name")
+    chat_provider: str = Field(
+        "bedrock", alias="CHAT_PROVIDER", description="bedrock, offline, anthropic, openai, google or ollama"
+    )
+    chat_base_url: str = Field(
+        "",
+        alias="CHAT_BASE_URL",
+        description="where the provider's interface is served: vLLM, a gateway, Azure, Ollama",
+    )
+    chat_api_key: str = Field(
+        "",
+        alias="CHAT_API_KEY",
+        repr=False,
+        description="key of anthropic, openai or google; else their own variable (ANTHROPIC_API_KEY, …) is read",
+    )
+    chat_temperature: float | None = Field(
+        None, alias="CHAT_TEMPERATURE", ge=0, le=2, description="sampling temperature; unset: none is sent"
+    )
     chat_model_id: str = Field(
         "", alias="CHAT_MODEL_ID", description="model id or inference profile; needed unless the provider is offline"
     )

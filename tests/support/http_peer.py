@@ -4,7 +4,7 @@ import ipaddress
 import json
 import ssl
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -45,21 +45,28 @@ class Sent:
 
 @dataclass
 class Peer:
-    """Answers in the order of `answers`; the last one is repeated."""
+    """Answers in the order of `answers`, the last one repeated; or as `respond` says."""
 
+    respond: Callable[[Sent], Answer] | None = None
     answers: list[Answer] = field(default_factory=lambda: [Answer()])
     sent: list[Sent] = field(default_factory=list)
     url: str = ""
     closing: threading.Event = field(default_factory=threading.Event)
 
-    def next_answer(self) -> Answer:
+    def answer_to(self, sent: Sent) -> Answer:
+        if self.respond is not None:
+            return self.respond(sent)
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
 @contextmanager
-def a_peer(*answers: Answer, certificate: tuple[Path, Path] | None = None) -> Generator[Peer]:
+def a_peer(
+    *answers: Answer,
+    certificate: tuple[Path, Path] | None = None,
+    respond: Callable[[Sent], Answer] | None = None,
+) -> Generator[Peer]:
     """`certificate` and its key make it speak TLS."""
-    peer = Peer(answers=list(answers) or [Answer()])
+    peer = Peer(answers=list(answers) or [Answer()], respond=respond)
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(peer))
     server.daemon_threads = True
     if certificate is not None:
@@ -84,8 +91,9 @@ def _handler(peer: Peer) -> type[BaseHTTPRequestHandler]:
         def handle_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            peer.sent.append(Sent(method=self.command, path=self.path, headers=headers, body=body))
-            self._reply(peer.next_answer())
+            sent = Sent(method=self.command, path=self.path, headers=headers, body=body)
+            peer.sent.append(sent)
+            self._reply(peer.answer_to(sent))
 
         do_GET = do_POST = do_PATCH = do_PUT = handle_any  # noqa: N815 - names of the standard library
 

@@ -4,7 +4,14 @@ import socket
 from collections.abc import Iterator
 from typing import Any, cast
 
-from affidavit.agent.errors import ChatModelFailed, ChatModelRefused, McpAuthFailed, McpConnectionFailed, McpInitError
+from affidavit.agent.errors import (
+    ChatKeyMissing,
+    ChatModelFailed,
+    ChatModelRefused,
+    McpAuthFailed,
+    McpConnectionFailed,
+    McpInitError,
+)
 from affidavit.errors import AffidavitError
 from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
 
@@ -75,7 +82,8 @@ def classify_error(exception: BaseException) -> AgentError:
     for candidate in _unwrapped(exception):
         category = _category_of(candidate)
         if category is not ErrorCategory.UNKNOWN:
-            return AgentError(category=category, message=_message_of(candidate))
+            provider = candidate.provider if isinstance(candidate, ChatModelFailed) else ""
+            return AgentError(category=category, message=_message_of(candidate), provider=provider)
     return AgentError(category=ErrorCategory.UNKNOWN, message=_message_of(next(_unwrapped(exception))))
 
 
@@ -105,6 +113,8 @@ def _category_of(exception: BaseException) -> ErrorCategory:
             return ErrorCategory.MCP_INIT
         case McpConnectionFailed():
             return ErrorCategory.MCP_CONNECTION
+        case ChatKeyMissing():
+            return ErrorCategory.BEDROCK_AUTH
         case ChatModelRefused():
             return ErrorCategory.BEDROCK_CONFIG
         case ChatModelFailed(code=code, status=status):

@@ -7,16 +7,32 @@ from affidavit.errors import InputRefused, UpstreamFailed
 
 
 class ChatModelFailed(UpstreamFailed):
-    """`code` is the service's own word (`ThrottlingException`), or ours where it never answered."""
+    """`code` is the service's own word (`ThrottlingException`), or ours where it never answered. `wait` is for how many
+    seconds it asked to be left alone."""
 
-    def __init__(self, message: str, *, code: str, status: int | None = None, hint: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        status: int | None = None,
+        hint: str = "",
+        provider: str = "",
+        wait: float | None = None,
+    ) -> None:
         super().__init__(message, hint=hint)
         self.code = code
         self.status = status
+        self.provider = provider
+        self.wait = wait
 
 
 class ChatModelRefused(InputRefused):
     """A setting names no chat model that can be made. Nobody was asked."""
+
+
+class ChatKeyMissing(ChatModelRefused):
+    """There is no key to ask with."""
 
 
 class McpConnectionFailed(UpstreamFailed):

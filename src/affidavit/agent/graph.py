@@ -21,11 +21,13 @@ from langgraph.managed import RemainingSteps
 
 from affidavit.agent.acceptance.submission import judge
 from affidavit.agent.budget import check_deadline, seconds_left, usage_of
-from affidavit.agent.chat.conversation import check_pairing, pending_calls
+from affidavit.agent.chat.conversation import check_pairing, ending_kept, pending_calls
+from affidavit.agent.chat.endings import ReplyEnding
+from affidavit.agent.chat.providers.provider import Provider
 from affidavit.agent.chat.replies import Replies
 from affidavit.agent.chat.retries import attempted
 from affidavit.agent.limits import Patience
-from affidavit.agent.prompt import NO_TOOL_CALLED, SUBMIT_NOW, sent_back
+from affidavit.agent.prompt import CALL_CUT, CALL_UNREADABLE, NO_TOOL_CALLED, SUBMIT_NOW, sent_back
 from affidavit.agent.subjects.investigable import Investigable, Scope
 from affidavit.agent.toolbox.calls import ToolQuestion, ask, failed, screened
 from affidavit.agent.toolbox.toolbox import ToolProvider
@@ -68,6 +70,8 @@ class Work:
 
     chat: BaseChatModel
     provider: ToolProvider
+    model: Provider
+    """Whose chat model it is."""
     ledger: Ledger
     of: Investigable
     scope: Scope
@@ -82,7 +86,7 @@ class Work:
 
 def build_graph(work: Work) -> Graph:
     """Pass `recursion_limit` on every invoke: a compiled graph carries none."""
-    steps = _Steps(work, Replies(work.chat, work.patience, create_tools(work.of)))
+    steps = _Steps(work, Replies(work.chat, work.patience, create_tools(work.of), work.model))
     graph = StateGraph(AgentState)
     graph.add_node(REASON, steps.agent_reason)
     graph.add_node(EXECUTE, steps.execute_tools)
@@ -112,10 +116,19 @@ class _Steps:
             until_before=self._work.patience.gather_before,
         )
         characters = sum(len(str(message.content)) for message in messages)
-        turn = [*asked, reply]
-        if not reply.tool_calls and ending is None:
-            turn.append(HumanMessage(NO_TOOL_CALLED))
-        return {"messages": turn, "token_usage": usage_of(reply, characters), "llm_calls": 1, "ending": ending}
+        spent = {"token_usage": usage_of(reply, characters), "llm_calls": 1}
+        final = ending or self._final_word(reply, state["messages"])
+        reminder = [] if reply.tool_calls or final is not None else [HumanMessage(_reminder(reply))]
+        return {"messages": [*asked, reply, *reminder], "ending": final, **spent}
+
+    def _final_word(self, reply: AIMessage, before: Sequence[BaseMessage]) -> RunOutcome | None:
+        """Why it is not asked again: it refused, or calls nothing however often it is reminded."""
+        if ending_kept(reply) is ReplyEnding.REFUSED:
+            return RunOutcome.REFUSED
+        said = [*(one for one in before if isinstance(one, AIMessage)), reply]
+        latest = said[-(self._work.patience.reminders + 1) :]
+        is_patience_gone = len(latest) > self._work.patience.reminders and not any(one.tool_calls for one in latest)
+        return RunOutcome.SILENT if is_patience_gone else None
 
     def _asked(self, state: AgentState, ending: RunOutcome | None) -> list[BaseMessage]:
         if ending is not None:
@@ -190,3 +203,13 @@ class _Steps:
             and seconds_left({"deadline": state["deadline"]}) > self._work.patience.gather_before
         )
         return REASON if state["diagnosis"] is None and may_correct else END
+
+
+def _reminder(reply: AIMessage) -> str:
+    match ending_kept(reply):
+        case ReplyEnding.UNREADABLE:
+            return CALL_UNREADABLE
+        case ReplyEnding.CUT:
+            return CALL_CUT
+        case _:
+            return NO_TOOL_CALLED

@@ -29,5 +29,8 @@ class Patience:
     rejections: int = 2
     """How often a submission that does not hold is sent back. One more ends the run."""
 
+    reminders: int = 2
+    """How often a chat model that calls nothing is reminded to. Silent once more, it is not asked again."""
+
     backoff_base: float = 2.0
     """The pause after attempt n is this to the power of n."""

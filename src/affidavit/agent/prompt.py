@@ -12,6 +12,8 @@ SUBMIT_NOW = "Stop looking. Call submit_diagnosis now, with what you can prove s
 _ABOUT = re.compile(r"(\w+) it is about: ([A-Za-z0-9_-]+(?:, [A-Za-z0-9_-]+)*)\.\n")
 ASK_AGAIN = "This investigation was interrupted. Tools that failed before may answer now; ask again what you need: "
 NO_TOOL_CALLED = "Nothing was called. Call a tool, or submit_diagnosis if you can prove the cause."
+CALL_UNREADABLE = "Your call could not be read: its arguments are not one whole JSON object. Make the call again."
+CALL_CUT = "Your reply was cut off: it was too long. Make the call again, with shorter texts and fewer pointers."
 
 
 def incident_text(incident: Mapping[str, object], kind: SubjectKind, ids: Iterable[str], *, notes: str = "") -> str:

@@ -12,7 +12,8 @@ from langgraph.errors import GraphRecursionError  # pyright: ignore[reportMissin
 
 from affidavit.agent.budget import Timed, seconds_left
 from affidavit.agent.chat.conversation import as_chain, as_saved, from_saved, is_rejected, pending_calls, refusals
-from affidavit.agent.chat.offline import OfflineChat
+from affidavit.agent.chat.providers.bedrock import BEDROCK
+from affidavit.agent.chat.providers.provider import Provider
 from affidavit.agent.chat.retries import OutOfTime, attempted
 from affidavit.agent.chat.tracing import switch_off_tracing
 from affidavit.agent.error_categories import classify_error
@@ -38,6 +39,8 @@ REASONS = {
     RunOutcome.DEADLINE: "the deadline came before the chat model's diagnosis",
     RunOutcome.TOKEN_CAP: "the token cap was reached before the chat model's diagnosis",
     RunOutcome.UNVERIFIED: "the chat model's diagnosis did not hold",
+    RunOutcome.REFUSED: "the chat model refused to answer",
+    RunOutcome.SILENT: "the chat model called no tool, also when reminded",
 }
 REASONS_BY_RULES = {
     RunOutcome.DEADLINE: "the deadline came before the rules' conclusion",
@@ -56,6 +59,7 @@ class ChatDiagnostician:
 
     chat: BaseChatModel
     toolbox: Toolbox
+    provider: Provider = BEDROCK
     patience: Patience = field(default_factory=Patience)
     source: ByteSource | None = None
 
@@ -137,6 +141,7 @@ class _Run:
         work = Work(
             chat=self._how.chat,
             provider=provider,
+            model=self._how.provider,
             ledger=self._ledger,
             of=self._of,
             scope=self._scope,
@@ -262,7 +267,7 @@ class _Run:
 
     @property
     def _author(self) -> ProducedBy:
-        return ProducedBy.RULES if isinstance(self._how.chat, OfflineChat) else ProducedBy.CHAT_MODEL
+        return getattr(self._how.chat, "author", ProducedBy.CHAT_MODEL)
 
     @property
     def _messages(self) -> Sequence[BaseMessage]:

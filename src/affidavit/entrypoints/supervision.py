@@ -1,7 +1,7 @@
 """Settings → a supervisor. What investigates is imported when an incident really runs, never for a duplicate."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, assert_never
@@ -159,16 +159,17 @@ class _Investigation:
         self._app, self._given, self._source = app, toolbox, source
 
     def diagnostician(self) -> Diagnostician:
-        from affidavit.agent.chat.providers import chat_model
+        from affidavit.agent.chat.providers.table import chat_model, provider_of
         from affidavit.agent.error_categories import classify_error
         from affidavit.agent.run import ChatDiagnostician
         from affidavit.agent.stand_in_diagnostician import UnableDiagnostician
 
         try:
-            chat = chat_model(self._app.settings)
+            provider, chat = provider_of(self._app.settings), chat_model(self._app.settings)
         except (InputRefused, UpstreamFailed) as error:
-            return UnableDiagnostician(error=classify_error(error))
-        return ChatDiagnostician(chat=chat, toolbox=self._toolbox, source=self._source)
+            told = replace(classify_error(error), provider=self._app.settings.chat_provider)
+            return UnableDiagnostician(error=told)
+        return ChatDiagnostician(chat=chat, provider=provider, toolbox=self._toolbox, source=self._source)
 
     def degraded(self, incident: Incident) -> "Degraded":
         from affidavit.agent.prompt import described

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from affidavit.agent.limits import Patience
@@ -92,6 +93,16 @@ def investigate(
     diagnostician = ChatDiagnostician(
         chat=chat, toolbox=(lambda _: tools) if tools is not None else toolbox(of), patience=patience
     )
+    return _result(diagnostician, of, message, ledger, seconds, max_tokens, spent, checkpoint)
+
+
+def investigate_with(diagnostician: ChatDiagnostician, of: WorkloadScenario, *, seconds: float = 600) -> AgentResult:
+    """With a chat model of whatever provider."""
+    made = replace(diagnostician, toolbox=toolbox(of))
+    return _result(made, of, "Errors is above its limit", None, seconds, 100_000, None, None)
+
+
+def _result(diagnostician, of, message, ledger, seconds, max_tokens, spent, checkpoint) -> AgentResult:
     return diagnostician.investigate(
         incident(of, message),
         ledger=ledger if ledger is not None else Ledger(),

@@ -1,22 +1,19 @@
 """The chat model that the settings name, or a clear word why there is none."""
 
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-from langchain_core.language_models import BaseChatModel
 
 from affidavit.adapters.aws.chat import BedrockChat
 from affidavit.agent.chat.offline import OfflineChat
-from affidavit.agent.chat.providers import chat_model
+from affidavit.agent.chat.providers.provider import ChatProvider
+from affidavit.agent.chat.providers.table import PROVIDERS, chat_model
 from affidavit.agent.error_categories import classify_error
 from affidavit.agent.errors import ChatModelFailed
 from affidavit.errors import InputRefused
 from affidavit.incidents.attempt.diagnostician import ErrorCategory, RunOutcome
-from affidavit.sandbox.chat_models.bedrock import PREFIX, Refuses
-from affidavit.sandbox.chat_models.scripts import denied, good, throttled
+from affidavit.sandbox.chat_models.bedrock import Refuses
+from affidavit.sandbox.chat_models.scripts import good
 from affidavit.settings import Settings
 
 from .support import investigate, scenario
@@ -29,12 +26,6 @@ def test_bedrock_needs_a_model_to_be_named() -> None:
 
 def test_the_offline_provider_needs_nothing() -> None:
     assert isinstance(chat_model(Settings.from_environment({"CHAT_PROVIDER": "offline"})), OfflineChat)
-
-
-def test_a_provider_whose_package_is_missing_says_which() -> None:
-    with pytest.raises(InputRefused, match="langchain") as raised:
-        chat_model(Settings.from_environment({"CHAT_PROVIDER": "openai", "CHAT_MODEL_ID": "x"}))
-    assert "install" in raised.value.hint
 
 
 def test_bedrock_is_made_without_a_request(aws_environment) -> None:
@@ -70,118 +61,77 @@ def test_a_profile_that_does_not_say_what_is_behind_it_is_looked_up_and_an_outag
     assert classify_error(caught.value).category is ErrorCategory.BEDROCK_TRANSIENT
 
 
-# --- through LangChain -----------------------------------------------------------------------------------------------
+# --- other providers -------------------------------------------------------------------------------------------------
 
-# What a provider's package raises: a status, or a name of its own for a lost line.
-STAND_IN = """
-from affidavit.agent.chat.offline import OfflineChat
-
-class ApiStatusError(Exception):
-    def __init__(self, status_code):
-        super().__init__(f"status {status_code}")
-        self.status_code = status_code
-
-class APITimeoutError(Exception):
-    pass
-
-class Chat(OfflineChat):
-    model: str
-
-    def _generate(self, *args, **named):
-        if self.model.isdigit():
-            raise ApiStatusError(int(self.model))
-        if self.model == "slow":
-            raise APITimeoutError("no answer")
-        return super()._generate(*args, **named)
-
-def init_chat_model(model, *, model_provider, temperature, max_retries):
-    assert (temperature, max_retries) == (0, 0)
-    if model_provider == "unknown":
-        raise ValueError("Unsupported provider")
-    return Chat(model=model)
-"""
+KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "google": "GOOGLE_API_KEY"}
 
 
-@pytest.fixture
-def langchain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], BaseChatModel]]:
-    """A stand-in for the package `langchain`, which is not among our dependencies, found as the real one would be."""
-    package = tmp_path / "langchain"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    (package / "chat_models.py").write_text(STAND_IN)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    forget_langchain()
-    yield lambda model: chat_model(Settings.from_environment({"CHAT_PROVIDER": "acme", "CHAT_MODEL_ID": model}))
-    forget_langchain()
+def test_every_provider_of_the_table_is_in_the_settings_words() -> None:
+    assert set(PROVIDERS) == set(ChatProvider)
+    described = Settings.model_fields["chat_provider"].description or ""
+    assert all(provider in described for provider in ChatProvider)
 
 
-def forget_langchain() -> None:
-    for name in [one for one in sys.modules if one.partition(".")[0] == "langchain"]:
-        del sys.modules[name]
+def test_a_provider_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    with pytest.raises(InputRefused, match="no provider 'acme'") as raised:
+        chat_model(Settings.from_environment({"CHAT_PROVIDER": "acme", "CHAT_MODEL_ID": "x"}))
+    assert "anthropic" in raised.value.hint
 
 
-def test_another_provider_is_made_by_langchain_and_investigates(langchain: Callable[[str], BaseChatModel]) -> None:
-    result = investigate(langchain("large"), scenario())
-    assert result.outcome is RunOutcome.DIAGNOSED
+@pytest.mark.parametrize("provider", [one for one in ChatProvider if one is not ChatProvider.OFFLINE])
+def test_a_provider_without_a_model_id_is_refused_and_never_falls_back_to_rules(provider: ChatProvider) -> None:
+    with pytest.raises(InputRefused, match="no chat model is named"):
+        chat_model(Settings.from_environment({"CHAT_PROVIDER": provider, "CHAT_API_KEY": "k"}))
+
+
+@pytest.mark.parametrize(("provider", "variable"), KEYS.items())
+def test_a_missing_key_is_a_sentence_about_authorization(
+    provider: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (*KEYS.values(), "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(InputRefused, match="there is no key") as raised:
+        chat_model(Settings.from_environment({"CHAT_PROVIDER": provider, "CHAT_MODEL_ID": "x"}))
+    assert variable in raised.value.hint
+    assert classify_error(raised.value).category is ErrorCategory.BEDROCK_AUTH
+
+
+@pytest.mark.parametrize(("provider", "variable"), KEYS.items())
+def test_the_providers_own_variable_serves_as_its_key(
+    provider: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "k")
+    assert chat_model(Settings.from_environment({"CHAT_PROVIDER": provider, "CHAT_MODEL_ID": "x"})) is not None
+
+
+def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    named = {"CHAT_PROVIDER": "openai", "CHAT_MODEL_ID": "x", "CHAT_BASE_URL": "http://127.0.0.1:8000/v1"}
+    assert chat_model(Settings.from_environment(named)) is not None
 
 
 @pytest.mark.parametrize(
-    ("model", "category", "calls"),
+    ("provider", "module"),
     [
-        ("429", ErrorCategory.BEDROCK_TRANSIENT, 2),
-        ("503", ErrorCategory.BEDROCK_TRANSIENT, 2),
-        ("401", ErrorCategory.BEDROCK_AUTH, 1),
-        ("404", ErrorCategory.BEDROCK_CONFIG, 1),
-        ("slow", ErrorCategory.BEDROCK_TRANSIENT, 2),
+        ("anthropic", "langchain_anthropic"),
+        ("openai", "langchain_openai"),
+        ("google", "langchain_google_genai"),
+        ("ollama", "langchain_ollama"),
     ],
 )
-def test_what_another_provider_raises_is_the_chat_models_failure(
-    langchain: Callable[[str], BaseChatModel], model: str, category: ErrorCategory, calls: int
+def test_a_provider_whose_package_is_missing_says_which_extra_brings_it(
+    provider: str, module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: Any = langchain(model)
-    asked: list[str] = []
-    kind = type(made)
-
-    class Counted(kind):
-        def _generate(self, *args: Any, **named: Any) -> Any:
-            asked.append(model)
-            return super()._generate(*args, **named)
-
-    result = investigate(Counted(model=model), scenario())
-    assert result.error is not None
-    assert result.error.category is category
-    assert len(asked) == calls
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(InputRefused, match=module.replace("_", "-")) as raised:
+        chat_model(Settings.from_environment({"CHAT_PROVIDER": provider, "CHAT_MODEL_ID": "x", "CHAT_API_KEY": "k"}))
+    assert f"affidavit[agent,{provider}]" in raised.value.hint
 
 
-@pytest.mark.usefixtures("langchain")
-def test_a_provider_that_langchain_does_not_know_is_refused() -> None:
-    with pytest.raises(InputRefused, match="knows no provider 'unknown'"):
-        chat_model(Settings.from_environment({"CHAT_PROVIDER": "unknown", "CHAT_MODEL_ID": "x"}))
-
-
-@pytest.mark.parametrize(
-    ("script", "outcome", "category"),
-    [
-        (good, RunOutcome.DIAGNOSED, None),
-        (denied, RunOutcome.ERROR, ErrorCategory.BEDROCK_AUTH),
-        (throttled, RunOutcome.ERROR, ErrorCategory.BEDROCK_TRANSIENT),
-    ],
-)
-def test_the_real_langchain_makes_a_chat_model_that_investigates(
-    serve, aws_environment, script, outcome: RunOutcome, category: ErrorCategory | None
-) -> None:
-    pytest.importorskip(
-        "langchain.chat_models",
-        reason="needs langchain, which is no dependency of ours: pip install langchain, then run again",
-    )
-    aws_environment.setenv("AWS_DEFAULT_REGION", "ca-central-1")
-    serve(script)
-    chat = chat_model(
-        Settings.from_environment({"CHAT_PROVIDER": "bedrock_converse", "CHAT_MODEL_ID": f"{PREFIX}scripted"})
-    )
-    result = investigate(chat, scenario())
-    assert result.outcome is outcome
-    assert category is None or (result.error is not None and result.error.category is category)
+def test_no_temperature_is_sent_to_bedrock_unless_one_is_set(serve, chat, aws_environment) -> None:
+    simulator = serve(good)
+    chat().invoke("hello")
+    assert "temperature" not in simulator.requests[0].body.get("inferenceConfig", {})
 
 
 def test_what_every_turn_repeats_is_marked_for_the_cache(serve, chat) -> None:

@@ -13,11 +13,9 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 from pydantic import PrivateAttr
 
+from affidavit.agent.chat.providers.provider import CONNECT_SECONDS, MAX_OUTPUT_TOKENS, READ_SECONDS, ChatProvider
 from affidavit.agent.errors import ChatModelFailed, ChatModelRefused
 
-CONNECT_SECONDS = 10
-READ_SECONDS = 60
-MAX_OUTPUT_TOKENS = 4096
 CACHING_FAMILIES = ("anthropic.claude", "amazon.nova")
 
 
@@ -45,7 +43,9 @@ class BedrockChat(ChatBedrockConverse):
                 return self._generate(messages, *asked, **how)
             _raise_for_answer(error)
         except BotoCoreError as error:
-            raise ChatModelFailed(f"Bedrock could not be asked: {error}", code=type(error).__name__) from error
+            raise ChatModelFailed(
+                f"Bedrock could not be asked: {error}", code=type(error).__name__, provider=ChatProvider.BEDROCK
+            ) from error
         except ValueError as error:
             _raise_for_reading(error)
 
@@ -54,6 +54,7 @@ def bedrock_chat(
     model_id: str,
     *,
     region: str,
+    temperature: float | None = None,
     connect_seconds: float = CONNECT_SECONDS,
     read_seconds: float = READ_SECONDS,
 ) -> BedrockChat:
@@ -70,17 +71,17 @@ def bedrock_chat(
     )
     session = boto3.Session(region_name=region)
     with _refusals(model_id):
-        return _made(model_id, region, session, config)
+        return _made(model_id, region, session, config, temperature)
 
 
-def _made(model_id: str, region: str, session: boto3.Session, config: Config) -> BedrockChat:
+def _made(model_id: str, region: str, session: boto3.Session, config: Config, temperature: float | None) -> BedrockChat:
     return BedrockChat(
         model=model_id,
         provider=_provider(model_id),
         client=session.client("bedrock-runtime", config=config),
         bedrock_client=session.client("bedrock", config=config),
         region_name=region,
-        temperature=0,
+        temperature=temperature,
         max_tokens=MAX_OUTPUT_TOKENS,
         disable_streaming=True,
     )
@@ -101,7 +102,9 @@ def _refusals(model_id: str) -> Generator[None]:
     except ClientError as error:
         _raise_for_answer(error)
     except BotoCoreError as error:
-        raise ChatModelFailed(f"Bedrock could not be asked: {error}", code=type(error).__name__) from error
+        raise ChatModelFailed(
+            f"Bedrock could not be asked: {error}", code=type(error).__name__, provider=ChatProvider.BEDROCK
+        ) from error
     except ValueError as error:
         raise ChatModelRefused(
             f"{model_id[:200]!r} cannot be a chat model of Bedrock",
@@ -117,11 +120,15 @@ def _is_about_caching(error: ClientError) -> bool:
 def _raise_for_answer(error: ClientError) -> NoReturn:
     code = error.response.get("Error", {}).get("Code", "Unknown")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-    raise ChatModelFailed(f"Bedrock refused: {error}", code=code, status=status) from error
+    raise ChatModelFailed(
+        f"Bedrock refused: {error}", code=code, status=status, provider=ChatProvider.BEDROCK
+    ) from error
 
 
 def _raise_for_reading(error: ValueError) -> NoReturn:
     """LangChain reports a reply it cannot read, and some refusals, as ValueError."""
     if isinstance(error.__cause__, ClientError):
         _raise_for_answer(error.__cause__)
-    raise ChatModelFailed(f"Bedrock's reply cannot be read: {error}", code="UnusableReply") from error
+    raise ChatModelFailed(
+        f"Bedrock's reply cannot be read: {error}", code="UnusableReply", provider=ChatProvider.BEDROCK
+    ) from error

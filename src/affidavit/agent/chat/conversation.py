@@ -18,6 +18,7 @@ from langchain_core.messages import (
     messages_to_dict,
 )
 
+from affidavit.agent.chat.endings import ReplyEnding, ending_of
 from affidavit.agent.tools import SUBMIT
 from affidavit.errors import InvariantBroken
 from affidavit.ports.json import JsonValue
@@ -27,6 +28,10 @@ LONGEST_ARGUMENTS = 60_000
 _ROLES = {"system": "system", "human": "user", "ai": "assistant", "tool": "tool"}
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 UNREADABLE_NAME = "unreadable_name"
+ENDING = "ending"
+# Blocks and fields that Anthropic, Bedrock and Gemini want back as they were.
+_REASONING = frozenset({"thinking", "redacted_thinking", "reasoning_content"})
+_SIGNATURES = ("__gemini_function_call_thought_signatures__",)
 
 
 def check_pairing(messages: Sequence[BaseMessage]) -> None:
@@ -63,22 +68,58 @@ def refusals(messages: Sequence[BaseMessage]) -> tuple[str, ...]:
 
 
 def tidy(reply: AIMessage) -> AIMessage:
-    """The reply as it may be kept: never empty, never endless, every call with an id of its own."""
-    text = _text_of(reply).strip()
+    """The reply as it may be kept: never empty, never endless, every call with an id of its own.
+
+    Reasoning is kept as it came, because providers that sign it refuse the next turn without it.
+    """
+    text = text_of(reply).strip()
+    ending = ending_of(reply, text)
     ids = _ids(reply)
     calls = [_bounded(call, name) for name, call in zip(ids, reply.tool_calls, strict=True)]
     if len(text) > LONGEST_TEXT:
         text = f"{text[:LONGEST_TEXT]} … ({len(text) - LONGEST_TEXT} characters left out)"
+    text = text or ("" if calls else "(said nothing)")
     return AIMessage(
-        content=text or ("" if calls else "(said nothing)"),
+        content=_content(_reasoning(reply), text),
         tool_calls=calls,
         usage_metadata=reply.usage_metadata,
+        additional_kwargs=_signatures(reply),
+        response_metadata={ENDING: ending.value, **_model_provider(reply)},
         id=reply.id,
     )
 
 
-def _text_of(reply: AIMessage) -> str:
-    """Text blocks only: tool calls stand in `tool_calls`, and reasoning blocks need signatures to be sent again."""
+def ending_kept(reply: AIMessage) -> ReplyEnding:
+    """How a tidy reply ended."""
+    return ReplyEnding(cast("dict[str, str]", reply.response_metadata).get(ENDING, ReplyEnding.SPOKE))
+
+
+def _content(reasoning: list[dict[str, Any]], text: str) -> str | list[str | dict[str, Any]]:
+    if not reasoning:
+        return text
+    return [*reasoning, *([{"type": "text", "text": text}] if text else [])]
+
+
+def _reasoning(reply: AIMessage) -> list[dict[str, Any]]:
+    if isinstance(reply.content, str):
+        return []
+    blocks = cast("list[str | dict[str, Any]]", reply.content)
+    return [block for block in blocks if not isinstance(block, str) and block.get("type") in _REASONING]
+
+
+def _signatures(reply: AIMessage) -> dict[str, Any]:
+    given = cast("dict[str, Any]", reply.additional_kwargs)
+    return {name: given[name] for name in _SIGNATURES if name in given}
+
+
+def _model_provider(reply: AIMessage) -> dict[str, Any]:
+    """LangChain reads blocks of reasoning in the way of whoever wrote them."""
+    found = cast("dict[str, Any]", reply.response_metadata).get("model_provider")
+    return {"model_provider": found} if found and _reasoning(reply) else {}
+
+
+def text_of(reply: BaseMessage) -> str:
+    """Text blocks only: tool calls stand in `tool_calls`, and reasoning is for its provider alone."""
     if isinstance(reply.content, str):
         return reply.content
     blocks = cast("list[str | dict[str, Any]]", reply.content)
@@ -117,7 +158,7 @@ def as_chain(messages: Sequence[BaseMessage]) -> tuple[Mapping[str, JsonValue], 
 
 
 def _link(message: BaseMessage) -> Mapping[str, JsonValue]:
-    link: dict[str, JsonValue] = {"role": _ROLES[message.type], "content": str(message.content)}
+    link: dict[str, JsonValue] = {"role": _ROLES[message.type], "content": text_of(message)}
     if isinstance(message, ToolMessage):
         link["tool_call_id"] = message.tool_call_id
     if isinstance(message, AIMessage) and message.tool_calls:

@@ -6,7 +6,7 @@ It sees what any chat model sees, the turns of the conversation, and has to pass
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
@@ -16,7 +16,7 @@ from affidavit.agent.prompt import ASK_AGAIN, alert_told, subjects_named
 from affidavit.agent.subjects.table import investigable
 from affidavit.agent.toolbox.view import answer_shown
 from affidavit.agent.tools import SUBMIT
-from affidavit.evidence.diagnosis import Diagnosis, FaultType, IncidentSeverity
+from affidavit.evidence.diagnosis import Diagnosis, FaultType, IncidentSeverity, ProducedBy
 from affidavit.verification.entry import Entry, make_entry
 
 
@@ -79,6 +79,8 @@ def _entry(number: int, one: Answered) -> Entry | None:
 
 class OfflineChat(ScriptedChat):
     """Counts no tokens but those it would have read and written, so that budgets work the same."""
+
+    author: ClassVar[ProducedBy] = ProducedBy.RULES
 
     @property
     def _llm_type(self) -> str:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from affidavit.agent.budget import Timed, seconds_left
 from affidavit.agent.error_categories import classify_error
+from affidavit.agent.errors import ChatModelFailed
 from affidavit.agent.limits import Patience
 
 _LOG = logging.getLogger(__name__)
@@ -39,16 +40,23 @@ async def attempted(
         try:
             return await _within(call, room)
         except Exception as error:
-            pause, told = patience.backoff_base**attempt, classify_error(error)
+            pause, told = max(patience.backoff_base**attempt, _asked_for(error)), classify_error(error)
             is_last = attempt == patience.attempts or not told.category.is_transient
             if isinstance(error, OutOfTime) or is_last:
                 raise
             if seconds_left(timed) - until_before <= pause:
+                if _asked_for(error) > 0:
+                    raise  # a later attempt of the incident has the time that was asked for
                 raise OutOfTime from error
             # Once the second attempt is good, nothing else tells that the first was not.
             _LOG.warning("incident %s: %s; trying again in %g s", incident_id, " ".join(str(told).split()), pause)
             await sleep(pause)
     raise OutOfTime
+
+
+def _asked_for(error: Exception) -> float:
+    """Seconds that a chat model asked to be left alone."""
+    return (error.wait or 0.0) if isinstance(error, ChatModelFailed) else 0.0
 
 
 async def _within(call: Callable[[], Awaitable[T]], room: float) -> T:

@@ -5,7 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from affidavit.errors import AffidavitError, UpstreamFailed
-from affidavit.incidents.attempt.diagnostician import AgentResult, ErrorCategory, LeaseLost, Limits, RunOutcome
+from affidavit.incidents.attempt.diagnostician import (
+    AgentError,
+    AgentResult,
+    ErrorCategory,
+    LeaseLost,
+    Limits,
+    RunOutcome,
+)
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.incidents.attempt.result_check import judged, proven
 from affidavit.incidents.attempt.without_chat_model import TOKEN_BUDGET, gather_context
@@ -29,6 +36,8 @@ REASONS = {
     RunOutcome.DEADLINE: "deadline reached without diagnosis",
     RunOutcome.TOKEN_CAP: "token budget exhausted without diagnosis",
     RunOutcome.UNVERIFIED: "no verifiable evidence",
+    RunOutcome.REFUSED: "the chat model refused to answer",
+    RunOutcome.SILENT: "the chat model called no tool, also when reminded",
     RunOutcome.FOREIGN: "refused",
 }
 
@@ -100,7 +109,7 @@ class Attempt:
         if result.diagnosis is not None:
             under.states.transition_state(lease, Status.INVESTIGATING, Status.DIAGNOSED, together_with=[write])
         elif result.error is not None:
-            self._fail_to_run(result.error.category, str(result.error), [write])
+            self._fail_to_run(result.error, [write])
         else:
             under.states.transition_state(
                 lease, Status.INVESTIGATING, Status.FAILED, reason=_reason(result), together_with=[write]
@@ -116,16 +125,17 @@ class Attempt:
             Errors=int(result.error is not None),
         )
 
-    def _fail_to_run(self, category: ErrorCategory, reason: str, writes: list[Put]) -> None:
+    def _fail_to_run(self, error: AgentError, writes: list[Put]) -> None:
         lease = self.lease
-        retries = category.is_transient and lease.attempts < MOST_ATTEMPTS
+        retries = error.category.is_transient and lease.attempts < MOST_ATTEMPTS
         again = self.under.clock.now() + RETRY_AFTER * 2 ** (lease.attempts - 1) if retries else None
         self.under.states.transition_state(
             lease,
             Status.INVESTIGATING,
             Status.ERROR,
-            reason=reason,
-            category=category.value,
+            reason=str(error),
+            category=error.category.value,
+            provider=error.provider or None,
             next_attempt_at=again,
             together_with=writes,
         )

@@ -29,8 +29,11 @@ class ErrorCategory(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentError:
+    """Categories named after Bedrock mean the chat model; `provider` says whose it is."""
+
     category: ErrorCategory
     message: str
+    provider: str = ""
 
     def __str__(self) -> str:
         return f"[{self.category}] {self.message}"
@@ -44,6 +47,10 @@ class RunOutcome(StrEnum):
     DEADLINE = "deadline"
     TOKEN_CAP = "token_cap"
     UNVERIFIED = "unverified"
+    REFUSED = "refused"
+    """The chat model declined to answer, or a filter stopped it."""
+    SILENT = "silent"
+    """The chat model called nothing, also when it was reminded."""
     FOREIGN = "foreign"
     """What answered is in another account or region than the alert."""
     DEFERRED = "deferred"

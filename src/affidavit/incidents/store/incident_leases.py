@@ -170,7 +170,15 @@ class IncidentStates:
                 "attempts": attempts,
                 **_leased((now + RECEIVED_LEASE).timestamp()),
             },
-            remove=("next_attempt_at", "is_deferred", "error_reason", "error_category", "notices", *forgets),
+            remove=(
+                "next_attempt_at",
+                "is_deferred",
+                "error_reason",
+                "error_category",
+                "provider",
+                "notices",
+                *forgets,
+            ),
             # Status and lease may move without the epoch only by their owner's hand, and that owner renews the lease.
             when=_unchanged(seen),
         )
@@ -229,6 +237,7 @@ class IncidentStates:
         *,
         reason: str | None = None,
         category: str | None = None,
+        provider: str | None = None,
         next_attempt_at: datetime | None = None,
         is_deferred: bool = False,
         together_with: Sequence[Write] = (),
@@ -243,6 +252,7 @@ class IncidentStates:
                 "status": to_status.value,
                 "updated_at": now.isoformat(),
                 **_reasons(reason, category),
+                **({} if provider is None else {"provider": provider}),
                 **self._due(lease, to_status, next_attempt_at),
                 **({"is_deferred": True} if is_deferred else {}),
             },

@@ -74,6 +74,8 @@ class IncidentState:
     attempts: int
     error_reason: str | None = None
     error_category: str | None = None
+    provider: str | None = None
+    """Whose chat model the error category is about."""
     next_attempt_at: float | None = None
     is_deferred: bool = False
     spent: TokenUsage = NO_TOKENS
@@ -141,6 +143,7 @@ def state_of(item: Item) -> IncidentState:
         attempts=int(_number(item["attempts"])),
         error_reason=_text(item.get("error_reason")),
         error_category=_text(item.get("error_category")),
+        provider=_text(item.get("provider")),
         next_attempt_at=_number_if_any(item.get("next_attempt_at")),
         is_deferred=item.get("is_deferred") is True,
         spent=TokenUsage.model_validate(item.get("token_usage") or NO_TOKENS),

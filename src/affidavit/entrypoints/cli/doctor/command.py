@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from affidavit.entrypoints.cli.doctor.model_command import DOCTOR_EXITS, model
 from affidavit.entrypoints.cli.exits import Exit
 
 EPILOG = """Exit codes: 0 what is needed works · 1 something must be corrected · 2 the input was refused ·
@@ -45,3 +46,6 @@ def doctor(
                 typer.echo(f"  {'':{width}}  → {one.advice}")
     if any(one.is_wrong for one in seen):
         raise typer.Exit(Exit.FOUND)
+
+
+app.command("model", epilog=DOCTOR_EXITS)(model)

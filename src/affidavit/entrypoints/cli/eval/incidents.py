@@ -41,7 +41,7 @@ class IncidentWish:
 
 
 def evaluate_incidents(wish: IncidentWish, show: Show) -> IncidentsResult:
-    from affidavit.agent.chat.providers import chat_model
+    from affidavit.agent.chat.providers.table import chat_model
 
     scenarios = load_workload_scenarios(wish.scenarios or SCENARIOS)
     settings = Settings.from_environment().model_copy(update={"chat_provider": wish.provider})

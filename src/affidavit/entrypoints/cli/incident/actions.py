@@ -191,7 +191,9 @@ def _scenario(name: str) -> "WorkloadScenario":
 
 def _supervisor(wish: Submission, scenario: "WorkloadScenario | None") -> Supervisor:
     settings = Settings.from_environment()
-    if wish.is_offline or (scenario is not None and not settings.chat_model_id):
+    # A scenario needs no chat model, but whoever named a provider wants that one, and hears what it lacks.
+    has_chat = bool(settings.chat_model_id) or "chat_provider" in settings.model_fields_set
+    if wish.is_offline or (scenario is not None and not has_chat):
         settings = settings.model_copy(update={"chat_provider": "offline"})
     app: App = build_app(settings)
     return build_supervisor(app, emit=to_nowhere, toolbox=_tools_of(scenario) if scenario is not None else None)

@@ -142,6 +142,7 @@ def told_as_json(state: IncidentState, context: IncidentContext | None) -> dict[
         attempts=state.attempts,
         error_reason=state.error_reason,
         error_category=state.error_category,
+        provider=state.provider,
         next_attempt_at=state.next_attempt_at,
         deferred=state.is_deferred,
     )

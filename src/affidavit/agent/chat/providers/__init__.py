@@ -1,0 +1,1 @@
+"""Providers of chat models: one module each behind one table."""
