@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import Diagnosis, Grade
 from affidavit.verification.about import About
 from affidavit.verification.confidence import with_confidence
@@ -59,8 +60,17 @@ def assess(
     )
 
 
+UNSURE = "whoever concluded it is not sure: what was read may mean something else as well"
+
+
 def graded(diagnosis: Diagnosis, entries: Sequence[Entry], found: Assessment) -> Diagnosis:
     """The diagnosis as it may be stored: grade, open obligations, risks and confidence are ours to say."""
-    opened = tuple(dict.fromkeys((*found.open_obligations, *diagnosis.open_obligations)))[:100]
+    opened = tuple(dict.fromkeys((*found.open_obligations, *diagnosis.open_obligations, *_unsure(diagnosis))))[:100]
     grade = Grade.SUPPORTED if opened else found.grade
     return with_confidence(gated(diagnosis).model_copy(update={"grade": grade, "open_obligations": opened}), entries)
+
+
+def _unsure(diagnosis: Diagnosis) -> tuple[str, ...]:
+    """What its own author holds with low confidence is supported by its evidence, and not proven."""
+    is_unsure = diagnosis.confidence.level is Level.LOW and bool(diagnosis.fault_types)
+    return (UNSURE,) if is_unsure else ()

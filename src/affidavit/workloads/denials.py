@@ -31,6 +31,9 @@ _MISSING = re.compile(
 )
 # KMS's old text names nothing; whoever passes it on was decrypting.
 _BY_KMS = re.compile(r"ciphertext refers to a customer master key that does not exist", re.IGNORECASE)
+# A service that is not let use its key names the operation it was asked for, not the one that KMS refused.
+_BY_KMS_OF = re.compile(r"\(KMS\.?AccessDenied\w*\) when calling the (?P<operation>\w+) operation")
+_READS = ("Get", "Receive", "Read", "Decrypt", "Query", "Scan", "Batch", "Select", "Head")
 _KMS_KEY = re.compile(r"arn:aws[a-z-]*:kms:[^\s\"'`,;\\]+")
 
 
@@ -69,6 +72,9 @@ def denials_in(message: str) -> list[Denial]:
     if _BY_KMS.search(message):
         key = _KMS_KEY.search(message)
         return [Denial(action="kms:Decrypt", resource=key[0] if key else None)]
+    if passed_on := _BY_KMS_OF.search(message):
+        action = "kms:Decrypt" if passed_on["operation"].startswith(_READS) else "kms:GenerateDataKey"
+        return [Denial(action=action, resource=None)]
     operations = [match["operation"] for by in (BY_OPERATION, _BY_GO) for match in by.finditer(message)]
     actions = dict.fromkeys(action for name in operations if (action := action_of(name)))
     return [Denial(action=action, resource=None) for action in actions]

@@ -61,6 +61,12 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("affidavit.incidents.attempt.result_check.assess", holds)
 
 
+def test_a_conclusion_that_its_author_doubts_is_not_proven(supervise: Supervise) -> None:
+    sure, unsure = run(supervise), run(supervise, "throttling/throttle-third-party-429")
+    assert sure.is_proven and not unsure.is_proven
+    assert unsure.fault_types == {"throttling"}
+
+
 def lying(monkeypatch: pytest.MonkeyPatch, **altered: JsonValue) -> None:
     """The chat model hands in its first piece of evidence with something altered."""
     honest = offline.submission

@@ -48,3 +48,11 @@ def test_a_denial_is_listed_once_and_the_one_with_a_resource_wins() -> None:
 )
 def test_other_lines_hold_no_denial(message: str) -> None:
     assert found(message) == []
+
+
+@pytest.mark.parametrize(
+    ("operation", "action"), [("SendMessage", "kms:GenerateDataKey"), ("GetObject", "kms:Decrypt")]
+)
+def test_a_key_that_a_service_may_not_use_is_named_by_what_the_service_was_doing(operation: str, action: str) -> None:
+    told = f"An error occurred (KMS.AccessDeniedException) when calling the {operation} operation: null"
+    assert [denial.action for denial in found(told)] == [action]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from affidavit.workloads.failures import failure_kinds, matches
+from affidavit.workloads.failures import called_system, failure_kinds, matches
 
 
 def test_every_kind_has_an_id_of_its_own() -> None:
@@ -42,3 +42,9 @@ def test_a_cause_names_what_the_text_names_and_leaves_out_what_it_does_not() -> 
     assert named.says == "the called host 10.20.7.15:6379 refuses the connection: it answers, and nothing listens there"
     bare = next(matches("java.net.ConnectException: Connection refused"))
     assert bare.says == "the called host refuses the connection: it answers, and nothing listens there"
+
+
+def test_the_called_system_is_known_by_its_client_and_by_no_longer_word() -> None:
+    assert called_system(["invalid_grant", '  File "/var/task/salesforce.py", line 240']) == "Salesforce"
+    assert called_system(["org.apache.kafka.common.errors.TimeoutException"]) == "Kafka"
+    assert called_system(["slackline and vaulting"]) is None

@@ -57,6 +57,8 @@ def state_faults(facts: Facts) -> Iterator[Fault]:
             ),
             severity=IncidentSeverity.CRITICAL if field == "State" else IncidentSeverity.HIGH,
             explains=frozenset({label}),
+            # The repository refuses Lambda: by its policy, or because the image is gone from it.
+            is_sure="ImageAccessDenied" not in code,
         )
 
 

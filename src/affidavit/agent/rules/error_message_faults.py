@@ -3,15 +3,19 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from affidavit.agent.rules.error_naming import brief, hosts
+from affidavit.agent.rules.error_naming import brief, hosts, is_order
 from affidavit.agent.rules.facts import CONFIG, Facts
 from affidavit.agent.rules.failure_reasons import EXITED, UNREAD, Reason, said
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
 from affidavit.agent.rules.run_history import PastRun
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, IncidentSeverity
+from affidavit.workloads.failures import called_system
 from affidavit.workloads.operations import service_name, service_of
 
-FAMILIES = ("lookalikes", "credentials", "limits", "throttled", "startup", "configuration", "dependency", "code")
+FAMILIES = (
+    *("lookalikes", "credentials", "limits", "throttled", "startup", "configuration", "dependency", "code"),
+    "general",
+)
 _REMEDIES = {
     FaultType.CREDENTIALS: Remedy(
         action="Renew what the function logs in with, or have the other side accept it",
@@ -49,6 +53,10 @@ _KEY = re.compile(r"KeyError: ['\"]?(?P<name>[A-Za-z_][\w.-]*)|key not found: \"
 _SERVICE = re.compile(
     r"when calling the (?P<operation>\w+) operation|operation error (?P<go>[\w ]+): \w+"
     r"|\(Service: (?:Amazon)?(?P<java>[\w ]+?)[,;]|(?P<aws>[a-z0-9-]+)\.[a-z0-9-]+\.amazonaws\.com"
+)
+# As the SDKs add it beside the error.
+_RESOURCE = re.compile(
+    r"^(?P<kind>Bucket|Table|Queue|Stream|Function|Index)Name: (?P<name>[\w./:-]{3,100})$", re.MULTILINE
 )
 _BY_WORDS = (("ProvisionedThroughput", "DynamoDB"), ("provisioned throughput for the table", "DynamoDB"))
 
@@ -124,7 +132,10 @@ def _where(facts: Facts, reason: Reason) -> str:
     own = brief(reason)
     texts = [reason.text, *(said(one) for one in run.run.complaints)]
     listed = [host for host in hosts(texts) if host not in own][:3] or _last_called(run, own, family)
-    return f" (called host: {', '.join(listed)})" if listed else ""
+    if listed:
+        return f" (called host: {', '.join(listed)})"
+    system = called_system([reason.raw, *(one.text for one in reversed(run.run.statements) if not is_order(one.text))])
+    return f" (called system: {system})" if system and system.lower() not in own.lower() else ""
 
 
 def _last_called(run: PastRun, own: str, family: str) -> list[str]:
@@ -229,4 +240,6 @@ def _setting(facts: Facts, reason: Reason) -> tuple[str, tuple[EvidencePointer, 
         for place, _ in named[:3]
     ]
     where = f" (see the variable {', '.join(name for _, name in named[:3])})" if named else ""
-    return f"{reason.match.says}{where}", proofs(*proof)
+    called = _RESOURCE.search(reason.text)
+    what = f", {called['kind'].lower()} {called['name']}" if called and called["name"] not in brief(reason) else ""
+    return f"{reason.match.says}{what}{where}", proofs(*proof)

@@ -16,6 +16,8 @@ from affidavit.workloads.runs.lines import Line, LineKind, LogLevel
 LONGEST_QUOTE = 420
 TIMED_OUT, INIT_TIMED_OUT, EXITED, KILLED, UNREAD = "timed-out", "init-timed-out", "exited", "killed", "unread"
 NEARLY_FULL = 0.95
+# What the program's own code or the bare name of an error says; anything else says more.
+_VAGUE = ("code", "general")
 _TROUBLE = re.compile(r"\b(fatal|error|fail(ed|ure|s)?|cannot|could not|unable to|abort(ed)?|panic)\b", re.IGNORECASE)
 _SPARED = re.compile(r"fall(ing|s)? ?back|default|continu(e|ing)|ignor(ed|ing)|skipp(ed|ing)|optional", re.IGNORECASE)
 
@@ -73,15 +75,21 @@ def _likeliest(thrown: Sequence[Reason], others: Sequence[Reason], platform: Seq
     if known := [one for one in (*thrown, *others) if _is_specific(one, is_sure=False)]:
         return tuple(known)
     # An error that the program names says more than Lambda's general word for a failed start.
-    coded = [one for one in (*thrown, *others) if one.match]
+    coded = _first_told(thrown) or _first_told(others)
     guessed = [one for one in crashed if _is_specific(one, is_sure=False)]
-    return tuple(coded) or tuple(guessed) or tuple(thrown) or tuple(others) or tuple(platform)
+    return coded or tuple(guessed) or tuple(thrown) or tuple(others) or tuple(platform)
+
+
+def _first_told(told: Sequence[Reason]) -> tuple[Reason, ...]:
+    """What is known of the last error, and whatever tells the same: by its name alone an error adds no second fault."""
+    known = [one for one in told if one.kind is not None]
+    return tuple(one for one in known if one.kind and known[0].kind and one.kind.fault is known[0].kind.fault)
 
 
 def _is_specific(reason: Reason, *, is_sure: bool) -> bool:
     """It tells a cause beyond the program's own code, and says no more than the runtime's `BadFunctionCode` does."""
     kind = reason.kind
-    return kind is not None and kind.family != "code" and (kind.is_sure or not is_sure)
+    return kind is not None and kind.family not in _VAGUE and (kind.is_sure or not is_sure)
 
 
 def complaints_of(run: Run, *, with_warnings: bool) -> tuple[Reason, ...]:
@@ -89,9 +97,9 @@ def complaints_of(run: Run, *, with_warnings: bool) -> tuple[Reason, ...]:
     levels = (LogLevel.ERROR, LogLevel.WARNING) if with_warnings else (LogLevel.ERROR,)
     told = [one for one in reversed(run.statements) if not one.is_noise and one.level in levels]
     read = [_read(one) for one in told]
-    known = [one for one in read if one.match and one.family != "code"]
+    known = [one for one in read if one.match and one.family not in _VAGUE]
     errors = [reason for reason, one in zip(read, told, strict=True) if one.level is LogLevel.ERROR]
-    found = known or [one for one in errors if one.match] or errors
+    found = known or _first_told(errors) or errors
     return (*found, *(one for one in _denied(run, errors) if one not in found))
 
 

@@ -1,8 +1,9 @@
 """What an error says has happened: wordings of services, drivers and runtimes, each with the fault it means.
 
-One YAML file a family; earlier files win, and within a file earlier entries do. `match` is RE2 and is searched in what
-was said, without stack frames. `says` is the cause in words; `{name}` is filled in from the match. An entry that is not
-`sure` may mean something else as well. Samples are checked when the catalog is loaded.
+One YAML file a family; earlier files win, and within a file earlier entries do. `match` is RE2, or a list of which any
+may fit, and is searched in what was said, without stack frames. `says` is the cause in words; `{name}` is filled in
+from the match. An entry that is not `sure` may mean something else as well. Samples are checked when
+it is loaded.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,7 @@ FAMILIES = (
     "network",
     "dependency",
     "code",
+    "general",
 )
 
 

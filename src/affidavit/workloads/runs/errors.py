@@ -48,15 +48,20 @@ _ERROR_KEYS = (
 )
 _SAID_KEYS = ("message", "msg", "event", "@m", "@mt", "text", "log")
 
+_STACK_KEYS = ("stack", "stackTrace", "stacktrace", "StackTrace")
 _CLASS = r"[A-Za-z_$][\w$]*(?:[.:]{1,2}[A-Za-z_$][\w$]*)*"
 _KNOWN = rf"{_CLASS}(?:Error|Exception|Fault|Failure|Timeout|NotFound|Rejection|Exit|Interrupt|Panic|Warning)"
 _PYTHON = re.compile(rf"\[ERROR\] (?P<type>{_CLASS})(?:: (?P<message>.*?))?(?=\n\s*Traceback|\r|\Z)", re.DOTALL)
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):")
 _LAST = re.compile(rf"^(?P<type>{_CLASS})(?:: (?P<message>.*))?$", re.MULTILINE)
-_CAUSED = re.compile(rf"^\s*(?:Caused by: |---> )(?P<type>{_CLASS})(?:: (?P<message>.*))?$", re.MULTILINE)
+# .NET writes a number behind the class, `SocketException (111)`, and Java's generics a tick, `ProduceException`2[…]`.
+_DETAIL = r"(?:`\d\S*)?(?: \([^)\n]*\)| \[[A-Z_]+\])?"
+_CAUSED = re.compile(
+    rf"^\s*(?:Caused by: |-+> |\[?cause\]?: \[?)(?P<type>{_CLASS}){_DETAIL}(?:: (?P<message>.*))?$", re.MULTILINE
+)
 _JAVA = re.compile(r"^(?P<message>.*): (?P<type>(?:[a-z_][\w$]*\.)+[A-Z][\w$]*)\s*$")
-_ANY = re.compile(rf"(?:^|[\s(>]){_KNOWN}(?: \[[A-Z_]+\])?: ", re.MULTILINE)
-_NAMED = re.compile(rf"(?P<type>{_KNOWN})(?: \[[A-Z_]+\])?: (?P<message>.*)")
+_ANY = re.compile(rf"(?:^|[\s(>]){_KNOWN}{_DETAIL}: ", re.MULTILINE)
+_NAMED = re.compile(rf"(?P<type>{_KNOWN}){_DETAIL}: (?P<message>.*)")
 _BOTO = re.compile(
     r"An error occurred \((?P<type>[\w.]+)\) when calling the \w+ operation(?: \([^)]*\))?: (?P<message>.*)"
 )
@@ -107,12 +112,19 @@ def _words(key: str, value: object, depth: int) -> Iterator[str]:
         if body.strip():
             yield f"{key}: {body}"
     elif isinstance(value, Sequence):
-        if key in ("stack", "stackTrace", "stacktrace"):
+        if key in _STACK_KEYS:
+            yield from _causes_of(cast("Sequence[Any]", value))
             return
         for inner in cast("Sequence[Any]", value):
             yield from _words(key, inner, depth + 1)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield f"{key}: {value}"
+
+
+def _causes_of(stack: Sequence[Any]) -> Iterator[str]:
+    """The errors behind the first one, which .NET, Java and Node write between the frames."""
+    text = "\n".join(str(line) for line in stack)
+    yield from (found[0].strip() for found in _CAUSED.finditer(text))
 
 
 def _structured(fields: Mapping[str, Any]) -> ErrorText | None:

@@ -80,8 +80,9 @@ _MEMORY = re.compile(r"Memory Size: (\d+) MB\s+Max Memory Used: (\d+) MB")
 
 _LEVELS = {
     **dict.fromkeys(("error", "err", "fatal", "critical", "crit", "severe", "fail", "panic", "emerg"), LogLevel.ERROR),
-    **dict.fromkeys(("alert",), LogLevel.ERROR),
-    **dict.fromkeys(("warn", "warning"), LogLevel.WARNING),
+    **dict.fromkeys(("alert", "erro", "fata", "ftl", "pani"), LogLevel.ERROR),
+    **dict.fromkeys(("warn", "warning", "wrn"), LogLevel.WARNING),
+    **dict.fromkeys(("inf", "dbg", "vrb", "debu", "trac"), LogLevel.INFO),
     **dict.fromkeys(
         ("info", "information", "notice", "debug", "dbug", "trace", "trce", "verbose", "fine"), LogLevel.INFO
     ),
@@ -101,9 +102,26 @@ _PREFIXES = (
     re.compile(
         r"\[?(?P<level>FATAL|CRITICAL|ERROR|SEVERE|WARN|WARNING|INFO|DEBUG|TRACE)\]?[ :\t](?P<text>.*)", re.DOTALL
     ),
+    # Java's thread first, java.util.logging, Serilog, Microsoft's console, NLog, logrus.
+    re.compile(
+        r"\[[^\]\n]{1,80}\]\s+(?P<level>FATAL|ERROR|SEVERE|WARN|WARNING|INFO|DEBUG|TRACE)\b(?P<text>.*)", re.DOTALL
+    ),
+    re.compile(
+        r"[A-Z][a-z]{2} \d\d, \d{4},? \d{1,2}:\d\d:\d\d.[AP]M [^\n]*\n(?P<level>[A-Z]+): (?P<text>.*)", re.DOTALL
+    ),
+    re.compile(r"\[\d\d:\d\d:\d\d (?P<level>[A-Z]{3})\] (?P<text>.*)", re.DOTALL),
+    re.compile(r"(?P<level>fail|crit|warn|info|dbug|trce): [\w.`]+\[\d+\]\s*(?P<text>.*)", re.DOTALL),
+    re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+\|(?P<level>[A-Za-z]+)\|(?P<text>.*)", re.DOTALL),
+    re.compile(r"(?P<level>ERRO|WARN|INFO|FATA|PANI|DEBU)\[\d+\] (?P<text>.*)", re.DOTALL),
     re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?P<text>.*)", re.DOTALL),
 )
-_LEVEL_KEYS = ("level", "log_level", "levelname", "severity", "@l", "lvl", "loglevel", "log.level")
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_LEVEL_KEYS = (
+    *("level", "log_level", "levelname", "severity", "@l", "lvl", "loglevel", "log.level"),
+    *("LogLevel", "Level", "logLevelName", "level_name", "severityText", "priority"),
+)
+# Objects inside a record in which some loggers keep the level.
+_LEVEL_HOLDERS = ("log", "record", "_meta", "fields", "level")
 _REQUEST_KEYS = (
     "requestId",
     "function_request_id",
@@ -201,8 +219,9 @@ def _own(place: int, message: str, kind: LineKind, request_id: str | None) -> Li
 
 
 def _program(place: int, message: str) -> Line:
+    plain = _ANSI.sub("", message)
     for pattern in _PREFIXES:
-        found = pattern.match(message)
+        found = pattern.match(plain)
         if found is not None and (told := found.groupdict()):
             level = _LEVELS.get((told.get("level") or "").lower())
             if told.get("level") and level is None:
@@ -222,9 +241,9 @@ def _program(place: int, message: str) -> Line:
         place=place,
         message=message,
         kind=LineKind.PROGRAM,
-        text=message,
+        text=plain,
         request_id=_named_id(message),
-        fields=_embedded(message),
+        fields=_embedded(plain),
     )
 
 
@@ -252,7 +271,17 @@ def _level_of(fields: Mapping[str, Any]) -> LogLevel | None:
             return _LEVELS[value.lower()]
         if isinstance(value, int) and not isinstance(value, bool):
             return next(level for number, level in _NUMBERED if value >= number or number == 0)
-    return None
+    inside = (fields[key] for key in _LEVEL_HOLDERS if isinstance(fields.get(key), Mapping))
+    held = next((level for one in inside if (level := _held_level(one)) is not None), None)
+    # Datadog's name for the level; anybody's `status` otherwise, so an error has to stand beside it.
+    is_status = fields.get("status") == "error" and isinstance(fields.get("error"), Mapping)
+    return LogLevel.ERROR if is_status else held
+
+
+def _held_level(inside: Mapping[str, Any]) -> LogLevel | None:
+    """`{"level": "ERROR"}`, or Loguru's `{"level": {"name": "ERROR"}}`."""
+    named = _text(inside.get("name"))
+    return _LEVELS.get((named or "").lower()) or _level_of(inside)
 
 
 def _text(value: object) -> str | None:

@@ -1,6 +1,6 @@
 """How runtimes word an error that nothing caught, and what is noise: data with samples, checked when loaded."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def _patterns(group: str) -> tuple[Any, ...]:
 
 def checked_pattern(entry: Mapping[str, Any]) -> Any:
     """The entry's pattern. Raises InvariantBroken when a sample does not behave as its entry says."""
-    pattern = re2.compile(entry["match"])
+    pattern = re2.compile(_any_of(entry["match"]))
     silent = [sample for sample in entry["fires"] if not pattern.search(sample)]
     loud = [sample for sample in entry["quiet"] if pattern.search(sample)]
     if silent or loud:
@@ -37,3 +37,7 @@ def checked_pattern(entry: Mapping[str, Any]) -> Any:
             f"wording {entry['id']}: a sample misbehaves: {(silent or loud)[0]!r}", hint="correct `match` or the sample"
         )
     return pattern
+
+
+def _any_of(match: str | Sequence[str]) -> str:
+    return match if isinstance(match, str) else "|".join(f"(?:{one})" for one in match)

@@ -119,11 +119,22 @@ def _far_end(facts: Facts, reasons: Sequence[Reason], reached: Sequence[Target],
 
 def _kind(facts: Facts, reasons: Sequence[Reason], reached: Sequence[Target]) -> FaultType:
     """AWS itself is hardly ever out of reach, so from a VPC it is the way; another public host is its owner's."""
+    if _was_known(facts, reasons, reached):
+        return FaultType.DEPENDENCY
     if not facts.network or not reached or not any(reason.label == UNREACHABLE for reason in reasons):
         return FaultType.UNKNOWN
     if facts.network.get("in_vpc") and all(target.host.endswith(".amazonaws.com") for target in reached):
         return FaultType.NETWORK_BLOCK
     return FaultType.UNKNOWN if any(target.is_private for target in reached) else FaultType.DEPENDENCY
+
+
+def _was_known(facts: Facts, reasons: Sequence[Reason], reached: Sequence[Target]) -> bool:
+    """Outside any VPC a public name no longer resolves that earlier runs spoke of and went well: its owner lost it."""
+    if not facts.network or facts.network.get("in_vpc") or not all(one.label == UNRESOLVED for one in reasons):
+        return False
+    public = [target.host for target in reached if not target.is_private]
+    good = [one.text for run in facts.history.runs if run.is_good for one in run.run.statements]
+    return bool(public) and all(any(host in text for text in good) for host in public)
 
 
 def _quotes(facts: Facts, reasons: Sequence[Reason]) -> tuple[EvidencePointer, ...]:
