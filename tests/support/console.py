@@ -2,9 +2,10 @@
 
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,18 @@ import httpx
 import uvicorn
 
 from affidavit.adapters.local.table import SqliteTable
+from affidavit.agent.toolbox.toolbox import DirectToolProvider
 from affidavit.bootstrap import App, build_app
 from affidavit.entrypoints.console.access.person import Person, PersonRole
 from affidavit.entrypoints.console.app import console_app
 from affidavit.entrypoints.console.laptop import SESSIONS
 from affidavit.entrypoints.console.services import ConsoleServices
 from affidavit.entrypoints.http.listener import listener
+from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, load_workload_scenario
 from affidavit.incidents.incident import Incident
+from affidavit.incidents.intake.event_reader import readings_of
+from affidavit.incidents.telemetry import to_nowhere
 from affidavit.ports.clock import Clock
 from affidavit.settings import Settings
 from tests.support.incidents import REMAINING, Scripted, a_bench, an_incident, local_tables
@@ -58,10 +64,37 @@ class ServedConsole:
         bench.supervisor.receive(incident, remaining=REMAINING)
         return incident
 
+    def concluded(
+        self, scenario: str = "permission-s3-statement-removed", wait: Callable[[], None] = lambda: None
+    ) -> str:
+        """An incident of a made-up account, investigated by rules; `wait` runs before each question."""
+        made = load_workload_scenario(SCENARIOS / f"{scenario}.yaml")
+        settings = self.desk.app.settings.model_copy(update={"chat_provider": "offline"})
+        supervisor = build_supervisor(
+            replace(self.desk.app, settings=settings),
+            emit=to_nowhere,
+            toolbox=lambda: lambda _: DirectToolProvider(_Waiting(made.workloads(), wait)),
+        )
+        incident = replace(readings_of(made.event(), now=supervisor.clock.now())[0], may_join=None)
+        return supervisor.receive(incident, remaining=timedelta(minutes=2)).incident_id
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    tools: Any
+    wait: Callable[[], None]
+
+    def answer(self, name: str, arguments: Any) -> Any:
+        self.wait()
+        return self.tools.answer(name, arguments)
+
 
 @contextmanager
 def served(folder: Path, *, clock: Clock | None = None, **changes: Any) -> Generator[ServedConsole]:
-    app: App = build_app(Settings.model_validate({"AFFIDAVIT_DATA": folder}))
+    """`changes` in capitals are settings, others are of the services."""
+    settings = {name: value for name, value in changes.items() if name.isupper()}
+    changes = {name: value for name, value in changes.items() if not name.isupper()}
+    app: App = build_app(Settings.model_validate({"AFFIDAVIT_DATA": folder, **settings}))
     if clock is not None:
         state, context = local_tables(folder, clock)  # pyright: ignore[reportArgumentType] any clock
         app = replace(app, clock=clock, incident_state=state, incident_context=context)

@@ -14,7 +14,10 @@ from affidavit.entrypoints.console.access.login import laptop_link
 from affidavit.entrypoints.console.access.person import PersonRole
 from affidavit.entrypoints.console.access.same_origin import local_path
 from affidavit.entrypoints.console.access.sessions import LIFETIME
-from affidavit.entrypoints.console.routes import PAGES
+from affidavit.entrypoints.console.routes import pages
+from affidavit.settings import Settings
+
+PAGES = pages(Settings())
 
 
 def filled(path: str) -> str:

@@ -15,8 +15,9 @@ from affidavit import __version__
 from affidavit.entrypoints.console.access.headers import SafeHeaders
 from affidavit.entrypoints.console.access.login import login_page
 from affidavit.entrypoints.console.door import answered, error_page
+from affidavit.entrypoints.console.pages.share import shared_page
 from affidavit.entrypoints.console.rendering import static_files
-from affidavit.entrypoints.console.routes import PAGES
+from affidavit.entrypoints.console.routes import pages
 from affidavit.entrypoints.console.services import ConsoleServices
 
 _A_YEAR: Final = "public, max-age=31536000, immutable"
@@ -29,7 +30,8 @@ def console_app(desk: ConsoleServices, *, hooks: Sequence[BaseRoute] = ()) -> St
             Route("/health", _health),
             Route("/static/{name}", _static),
             Route("/login", _with(login_page, desk)),
-            *(Route(page.path, answered(page, desk), methods=list(page.methods)) for page in PAGES),
+            Route("/s/{token}", _with(shared_page, desk)),
+            *(Route(page.path, answered(page, desk), methods=list(page.methods)) for page in pages(desk.app.settings)),
             *([Mount("/hooks", routes=list(hooks))] if hooks else []),
         ],
         middleware=[Middleware(SafeHeaders)],

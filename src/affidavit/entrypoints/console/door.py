@@ -48,9 +48,19 @@ class Section(StrEnum):
     """A part of the console; each is an entry of the navigation."""
 
     INCIDENTS = "incidents"
+    NODES = "nodes"
+    FLEET = "fleet"
+    VERIFY = "verify"
+    SETTINGS = "settings"
 
 
-_NAVIGATION: Final = ((Section.INCIDENTS, "Incidents", "/"),)
+_NAVIGATION: Final = (
+    (Section.INCIDENTS, "Incidents", "/"),
+    (Section.NODES, "Nodes", "/nodes"),
+    (Section.FLEET, "Fleet", "/fleet"),
+    (Section.VERIFY, "Verify", "/verify"),
+    (Section.SETTINGS, "Settings", "/settings"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,19 +3,48 @@
 from affidavit.entrypoints.console.access.login import LOGOUT
 from affidavit.entrypoints.console.access.person import PersonRole
 from affidavit.entrypoints.console.door import ConsolePage
+from affidavit.entrypoints.console.pages.affidavit_zip import show_zip
 from affidavit.entrypoints.console.pages.evidence import show_evidence
+from affidavit.entrypoints.console.pages.fleet import show_fleet
+from affidavit.entrypoints.console.pages.hand_in import hand_in, hand_in_form
 from affidavit.entrypoints.console.pages.incident import redrive, show_incident, verify_now
 from affidavit.entrypoints.console.pages.incidents import list_incidents
+from affidavit.entrypoints.console.pages.logs import show_log
+from affidavit.entrypoints.console.pages.nodes import list_nodes, show_node, show_report
 from affidavit.entrypoints.console.pages.progress import show_progress
+from affidavit.entrypoints.console.pages.settings import revoke_session, show_settings, test_channel
+from affidavit.entrypoints.console.pages.share import make_share, revoke_share
+from affidavit.entrypoints.console.pages.verify import UPLOAD_BYTES, verify_form, verify_upload
+from affidavit.settings import Settings
 
 _OPERATOR = PersonRole.OPERATOR
+_POST = ("POST",)
 
-PAGES: tuple[ConsolePage, ...] = (
-    ConsolePage(path="/", view=list_incidents),
-    ConsolePage(path="/incidents/{id}", view=show_incident),
-    ConsolePage(path="/incidents/{id}/verify", view=verify_now, methods=("POST",), role=_OPERATOR),
-    ConsolePage(path="/incidents/{id}/redrive", view=redrive, methods=("POST",), role=_OPERATOR),
-    ConsolePage(path="/incidents/{id}/progress", view=show_progress),
-    ConsolePage(path="/incidents/{id}/evidence/{n:int}", view=show_evidence),
-    LOGOUT,
-)
+
+def pages(settings: Settings) -> tuple[ConsolePage, ...]:
+    """`settings` bound what may be handed in."""
+    archive = settings.max_upload_mib << 20
+    return (
+        ConsolePage(path="/", view=list_incidents),
+        ConsolePage(path="/hand-in", view=hand_in_form, role=_OPERATOR),
+        ConsolePage(path="/hand-in", view=hand_in, methods=_POST, role=_OPERATOR, most_bytes=archive),
+        ConsolePage(path="/incidents/{id}", view=show_incident),
+        ConsolePage(path="/incidents/{id}/verify", view=verify_now, methods=_POST, role=_OPERATOR),
+        ConsolePage(path="/incidents/{id}/redrive", view=redrive, methods=_POST, role=_OPERATOR),
+        ConsolePage(path="/incidents/{id}/share", view=make_share, methods=_POST, role=_OPERATOR),
+        ConsolePage(path="/incidents/{id}/unshare", view=revoke_share, methods=_POST, role=_OPERATOR),
+        ConsolePage(path="/incidents/{id}/progress", view=show_progress),
+        ConsolePage(path="/incidents/{id}/evidence/{n:int}", view=show_evidence),
+        ConsolePage(path="/incidents/{id}/affidavit.zip", view=show_zip),
+        ConsolePage(path="/nodes", view=list_nodes),
+        ConsolePage(path="/nodes/{instance}", view=show_node),
+        ConsolePage(path="/nodes/{instance}/{index}", view=show_report),
+        ConsolePage(path="/logs/{key:path}", view=show_log),
+        ConsolePage(path="/fleet", view=show_fleet),
+        ConsolePage(path="/verify", view=verify_form),
+        ConsolePage(path="/verify", view=verify_upload, methods=_POST, role=_OPERATOR, most_bytes=UPLOAD_BYTES),
+        ConsolePage(path="/settings", view=show_settings),
+        ConsolePage(path="/settings/channel", view=test_channel, methods=_POST, role=_OPERATOR),
+        ConsolePage(path="/settings/session", view=revoke_session, methods=_POST),
+        LOGOUT,
+    )

@@ -9,8 +9,8 @@ from affidavit.bootstrap import App, build_library
 from affidavit.entrypoints.console.access.actions_log import ActionsLog
 from affidavit.entrypoints.console.access.oidc import OidcLogin
 from affidavit.entrypoints.console.access.sessions import ConsoleSessions, OneTime
+from affidavit.entrypoints.console.access.shares import Shares
 from affidavit.entrypoints.supervision import rereading
-from affidavit.errors import NotFound
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.reading.listing import IncidentListing
 from affidavit.incidents.reading.rereading import Reread, Rereading, Rereads
@@ -65,6 +65,10 @@ class ConsoleServices:
         return ActionsLog(self.session_table, self.app.clock)
 
     @cached_property
+    def shares(self) -> Shares:
+        return Shares(self.session_table, self.app.clock)
+
+    @cached_property
     def rereading(self) -> Rereading:
         return rereading(self.app)
 
@@ -95,7 +99,3 @@ class ConsoleServices:
             raise not_known(IncidentId(incident_id))
         context = self.rereading.contexts.get_context(IncidentId(incident_id))
         return ReadIncident(state=state, context=context, reread=self.rereads.latest(state, context))
-
-
-def no_such_page() -> NotFound:
-    return NotFound("there is no such page", hint="the first page lists the incidents")

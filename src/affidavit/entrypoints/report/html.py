@@ -5,7 +5,9 @@ text only. A browser without script gets a plain list.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
+from string import Template
 
 from affidavit.entrypoints.report.content import headline, place, when
 from affidavit.entrypoints.report.frame import load_page
@@ -36,11 +38,39 @@ def render_html(
     Secrets in those lines are hidden unless `is_raw`; the view is shown as it is given.
     """
     parts = load_page("page", "report")
+    made = report_parts(
+        view, analysis, knowledge, correlation, quoted, most_bytes=PAGE_BYTES - parts.size, is_raw=is_raw
+    )
+    return parts.page(title=made.title, data=made.data, plain=made.plain)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportParts:
+    """What a report shows, made safe: `title` and `plain` are HTML, `data` is JSON for a script element."""
+
+    title: str
+    data: str
+    plain: str
+
+    def body(self) -> str:
+        return Template(load_page("page", "report").body).substitute(plain=self.plain)
+
+
+def report_parts(
+    view: View,
+    analysis: Analysis,
+    knowledge: Knowledge,
+    correlation: Correlation,
+    quoted: QuotedLines,
+    *,
+    most_bytes: int,
+    is_raw: bool = False,
+) -> ReportParts:
     plain = _plain_list(view)
     title = escape(shown(f"{view.index.instance_id}: {headline(view)}"))
-    allowance = Allowance(PAGE_BYTES - parts.size - len(plain.encode()) - len(title.encode()))
+    allowance = Allowance(most_bytes - len(plain.encode()) - len(title.encode()))
     data = page_data(view, analysis, knowledge, correlation, quoted, allowance, is_raw=is_raw)
-    return parts.page(title=title, data=encoded(data), plain=plain)
+    return ReportParts(title=title, data=encoded(data), plain=plain)
 
 
 def _plain_list(view: View) -> str:

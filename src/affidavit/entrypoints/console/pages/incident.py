@@ -33,6 +33,7 @@ def show_incident(visit: Visit) -> Response:
         steps=steps_of(visit, found),
         alternatives=_alternatives(visit, found),
         state=found.state,
+        shares=visit.desk.shares.of(found.state.incident_id),
         is_live=found.state.status.is_open,
         can_stream=visit.desk.is_long_lived,
         may_redrive=not found.state.status.has_diagnosis and not found.state.is_leased(visit.desk.app.clock.now()),

@@ -1,0 +1,68 @@
+"""`/fleet`: named questions over many nodes with their SQL; answers as a table and a plot."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from affidavit.bootstrap import OBJECTS
+from affidavit.entrypoints.console.door import Section, Visit
+from affidavit.errors import AffidavitError
+from affidavit.fleet.inquiry import Inquiry
+from affidavit.fleet.local import FleetAnswer, ask_folder
+from affidavit.fleet.questions import QUESTIONS, question
+
+_BARS: Final = 20
+_WIDTH: Final = 400
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlotBar:
+    label: str
+    value: float
+    width: int
+
+
+def show_fleet(visit: Visit) -> Response:
+    asked = question(visit.asked("ask")) or QUESTIONS[0]
+    inquiry = asked.asked()
+    answer, problem = _answer(visit, inquiry)
+    return visit.page(
+        "fleet.html",
+        title="Fleet",
+        section=Section.FLEET,
+        questions=QUESTIONS,
+        asked=asked,
+        sql=inquiry.sql,
+        answer=answer,
+        problem=problem,
+        bars=_bars(answer) if answer is not None else [],
+    )
+
+
+def _answer(visit: Visit, inquiry: Inquiry) -> tuple[FleetAnswer | None, AffidavitError | None]:
+    settings = visit.desk.app.settings
+    if not settings.is_local:
+        hint = "run `affidavit fleet ask`; in AWS it asks Athena, which costs by the byte"
+        return None, AffidavitError("fleet questions are asked on the command line here", hint=hint)
+    try:
+        return ask_folder(settings.data_dir / OBJECTS, inquiry), None
+    except AffidavitError as error:
+        return None, error
+
+
+def _bars(answer: FleetAnswer) -> list[PlotBar]:
+    """The first column of numbers, by the texts before it."""
+    at = next((at for at in range(len(answer.columns)) if _is_numbers(answer.rows, at)), None)
+    if at is None:
+        return []
+    rows = [(" ".join(str(part) for part in row[:at] if part is not None), float(row[at] or 0)) for row in answer.rows]
+    most = max((value for _, value in rows), default=0.0)
+    return [
+        PlotBar(label=name, value=value, width=round(_WIDTH * value / most)) for name, value in rows[:_BARS] if most
+    ]
+
+
+def _is_numbers(rows: Sequence[Sequence[Any]], at: int) -> bool:
+    return bool(rows) and all(isinstance(row[at], int | float) for row in rows)
