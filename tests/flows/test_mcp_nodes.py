@@ -36,12 +36,12 @@ from affidavit.redaction.patterns import load_patterns
 
 NODE = "i-0f3a9c1d7e5b24680"
 # Known by their own line: an answer may show one line alone, behind a prefix.
+# One of every pattern; `test_patterns` hides all samples. The cost of a search here grows with their square.
 PLANTED = [
-    sample
+    next(sample for sample in pattern.samples.hidden if "\n" not in sample.whole)
     for pattern in load_patterns()[PatternKind.SECRET]
     if pattern.finder is None and not pattern.match.startswith(("(?im)^", "(?m)^"))
-    for sample in pattern.samples.hidden
-    if "\n" not in sample.whole
+    if any("\n" not in sample.whole for sample in pattern.samples.hidden)
 ]
 BUILT = [tool for tool in NODES if find_spec(tool.place.partition(":")[0]) is not None]
 CANARY = "no answer may hold this line 5b0f2"
@@ -130,7 +130,7 @@ def usual_arguments(calls: Calls) -> dict[str, dict[str, Any]]:
     first = index["findings"][0]
     claim = {"finding_id": first["finding_id"], "quote": first["evidence"]["excerpt"]}
     special: dict[str, dict[str, Any]] = {
-        "search": {"instanceId": NODE, "query": "planted"},
+        "search": {"instanceId": NODE, "query": "planted", "maxResults": 20},
         "read": {"logKey": a_key(calls)},
         "artifact": {"logKey": a_key(calls)},
         "summarize": {"instanceId": NODE, "finding_ids": [first["finding_id"]], "index_id": index["index_id"]},

@@ -124,7 +124,7 @@ class Workers(RuleBasedStateMachine):
 
 
 Workers.TestCase.settings = settings(
-    max_examples=1_000, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=250, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 

@@ -26,7 +26,7 @@ Index = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    spec = BundleSpec(layout=Layout.AL2023, faults=("oom", "probes"))
+    spec = BundleSpec(layout=Layout.AL2023, faults=("oom", "probes"), noise_lines=40)
     return write(generate(spec), tmp_path_factory.mktemp("bundle"), Form.TAR_GZ)
 
 
