@@ -57,7 +57,7 @@ PACKAGES = (
         services=("dynamodb", "ec2", "s3", "sns", "sqs", "sts"),
         loads=(
             "affidavit.entrypoints.lambdas.on_bundle_uploaded",
-            "affidavit.adapters.aws.bundle_news",
+            "affidavit.adapters.aws.bundle_ready_publisher",
             "affidavit.adapters.aws.dead_letters",
             "affidavit.adapters.aws.node_directory",
             "affidavit.adapters.aws.storage.objects",

@@ -16,7 +16,7 @@ RUNS = {
     "affidavit-mcp": (*_STORES, "api_key", "node_directory", "workload/trail", "workload/inspector"),
     "affidavit-mcp-collect": (*_STORES, "api_key", "node_directory", "collector"),
     "affidavit-gateway-tools": (*_STORES, "node_directory"),
-    "affidavit-indexer": (*_STORES, "bundle_news", "dead_letters", "node_directory"),
+    "affidavit-indexer": (*_STORES, "bundle_ready_publisher", "dead_letters", "node_directory"),
     "affidavit-supervisor": (*_STORES, "api_key", "node_directory", "notifier"),
     "affidavit-watchdog": (*_STORES, "api_key", "node_directory", "notifier"),
 }

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 
-from affidavit.entrypoints.http.asgi import MOST_ANSWER_BYTES, answer_event
+from affidavit.entrypoints.http.lambda_events import MOST_ANSWER_BYTES, answer_event
 
 
 def event(path: str, *, method: str = "GET", body: bytes = b"", query: str = "") -> dict[str, object]:

@@ -13,9 +13,9 @@ from mcp.server.lowlevel import Server
 
 from affidavit.adapters.aws.api_key import get_mcp_api_key
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.entrypoints.http.asgi import answer_event
 from affidavit.entrypoints.http.auth import AnyOfThem, KeyVerifier, StoredKeyVerifier, checked_key
 from affidavit.entrypoints.http.issuer_verifiers import issuer_verifiers
+from affidavit.entrypoints.http.lambda_events import answer_event
 from affidavit.entrypoints.mcp.http_app import Door, http_app
 from affidavit.entrypoints.mcp.server import build_server
 from affidavit.entrypoints.mcp.tools.tool import toolsets_named

@@ -12,7 +12,7 @@ from affidavit.errors import AffidavitError, InvariantBroken, UpstreamFailed
 
 # Reading the engine takes longer than the start of a function may; the first bundle needs it, a test event does not.
 if TYPE_CHECKING:
-    from affidavit.adapters.aws.bundle_news import SnsBundleNews
+    from affidavit.adapters.aws.bundle_ready_publisher import SnsBundleNews
     from affidavit.adapters.aws.dead_letters import SqsDeadLetters
     from affidavit.nodes.ingest.store_bundle import Origin
     from affidavit.nodes.library.library import Library
@@ -143,7 +143,7 @@ def application() -> Intake:
 def _news(settings: "Settings") -> "SnsBundleNews | None":
     if not settings.incident_topic_arn:
         return None
-    from affidavit.adapters.aws.bundle_news import SnsBundleNews
+    from affidavit.adapters.aws.bundle_ready_publisher import SnsBundleNews
     from affidavit.adapters.aws.clients import AwsClients
 
     return SnsBundleNews(AwsClients(settings.region), settings.incident_topic_arn)

@@ -190,7 +190,7 @@ def _indexing() -> "OnUpload":
     """Indexes uploads, as the bucket's event does in AWS."""
     from functools import cache
 
-    from affidavit.adapters.aws.bundle_news import SnsBundleNews
+    from affidavit.adapters.aws.bundle_ready_publisher import SnsBundleNews
     from affidavit.adapters.aws.clients import AwsClients
     from affidavit.bootstrap import build_app, build_library
     from affidavit.investigation import analyze
