@@ -5,13 +5,29 @@ from functools import cache
 
 from affidavit.errors import InputRefused
 from affidavit.remediation.actions.action_type import ActionType
+from affidavit.remediation.actions.ec2.acl_entry import RestoreAclEntry
+from affidavit.remediation.actions.ec2.egress import RestoreEgress
+from affidavit.remediation.actions.ec2.route import RestoreRoute
+from affidavit.remediation.actions.iam.attachment import RestoreAttachment
+from affidavit.remediation.actions.iam.inline_policy import RestoreInlinePolicy
+from affidavit.remediation.actions.iam.policy_version import SetDefaultPolicyVersion
 from affidavit.remediation.actions.lambda_concurrency import RestoreConcurrency
+from affidavit.remediation.actions.services.kms_key import EnableKey
 
 
 @cache
 def catalog() -> Mapping[str, ActionType]:
     """By name, in the order in which the Resolver looks at them."""
-    types: tuple[ActionType, ...] = (RestoreConcurrency(),)
+    types: tuple[ActionType, ...] = (
+        RestoreConcurrency(),
+        RestoreInlinePolicy(),
+        RestoreAttachment(),
+        SetDefaultPolicyVersion(),
+        RestoreEgress(),
+        RestoreAclEntry(),
+        RestoreRoute(),
+        EnableKey(),
+    )
     return {one.name: one for one in types}
 
 

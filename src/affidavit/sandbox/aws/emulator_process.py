@@ -17,16 +17,19 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     from ministack import app  # pyright: ignore[reportMissingTypeStubs] - it ships none
     from ministack.core import iam_actions  # pyright: ignore[reportMissingTypeStubs] - it ships none
+    from ministack.services import iam  # pyright: ignore[reportMissingTypeStubs] - it ships none
 
     from affidavit.sandbox.access.gate import AccessGate
+    from affidavit.sandbox.aws.emulated.asked_permissions import ask_as_aws
+    from affidavit.sandbox.aws.emulated.policy_versions import add_default_versions
     from affidavit.sandbox.aws.emulated_keys import give_functions_random_keys, secret_of
-    from affidavit.sandbox.aws.lambda_actions import name_lambda_actions
     from affidavit.sandbox.aws.trail_names import name_resources
 
     give_functions_random_keys()
     emulator: Any = app
     name_resources(emulator)
-    name_lambda_actions(iam_actions)
+    ask_as_aws(iam_actions)
+    add_default_versions(iam)
     emulator.app = AccessGate(emulator.app, secret_of)
     emulator.main()
 

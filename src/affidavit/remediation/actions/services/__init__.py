@@ -1,0 +1,1 @@
+"""Repairs of keys and queues that a function needs."""

@@ -1,0 +1,1 @@
+"""What the emulator lacks or asks differently from AWS."""

@@ -1,0 +1,69 @@
+"""Makes the emulator ask IAM for the actions, resources and conditions that AWS asks for, where it asks for others."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+_CALLS = (
+    (
+        re.compile(r"/functions/[^/]+/concurrency$"),
+        {"GET": "GetFunctionConcurrency", "DELETE": "DeleteFunctionConcurrency"},
+    ),
+    (
+        re.compile(r"/functions/[^/]+/aliases/[^/]+$"),
+        {"GET": "GetAlias", "PUT": "UpdateAlias", "DELETE": "DeleteAlias"},
+    ),
+    (
+        re.compile(r"/event-source-mappings/[^/]+$"),
+        {"GET": "GetEventSourceMapping", "PUT": "UpdateEventSourceMapping", "DELETE": "DeleteEventSourceMapping"},
+    ),
+)
+
+
+_ATTACHING = ("iam:AttachRolePolicy", "iam:DetachRolePolicy")
+
+
+def ask_as_aws(iam_actions: Any) -> None:
+    """`iam_actions` is the emulator's module that tells which permission a request needs."""
+    iam_actions._lambda_action = _refined(iam_actions._lambda_action)
+    iam_actions.extract_resource_arn = _with_acls(iam_actions.extract_resource_arn)
+    iam_actions.request_tag_context = _with_policy_arn(iam_actions.request_tag_context)
+
+
+def _with_acls(known: Callable[..., str]) -> Callable[..., str]:
+    """The emulator knows no ARN of a network ACL and asks for `*`."""
+
+    def resource(service: str, method: str, path: str, headers: Any, body: bytes, query: Any, *where: str) -> str:
+        acl = _parameter(query, "NetworkAclId") if service == "ec2" else None
+        region, account = where
+        if acl is None:
+            return known(service, method, path, headers, body, query, region, account)
+        return f"arn:aws:ec2:{region}:{account}:network-acl/{acl}"
+
+    return resource
+
+
+def _with_policy_arn(known: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """Attaching a policy is about a role; the policy is in the condition key `iam:PolicyARN`."""
+
+    def context(service: str, action: str, body: bytes, query: Any) -> dict[str, Any]:
+        arn = _parameter(query, "PolicyArn") if action in _ATTACHING else None
+        return known(service, action, body, query) | ({} if arn is None else {"iam:PolicyARN": arn})
+
+    return context
+
+
+def _parameter(query: Any, name: str) -> str | None:
+    value: Any = query.get(name) if query else None
+    first: Any = value[0] if value and not isinstance(value, str) else value
+    return str(first) if first else None
+
+
+def _refined(known: Callable[[str, str], str | None]) -> Callable[[str, str], str | None]:
+    def action(method: str, path: str) -> str | None:
+        for pattern, names in _CALLS:
+            if pattern.search(path.rstrip("/")) and method in names:
+                return names[method]
+        return known(method, path)
+
+    return action
