@@ -11,6 +11,7 @@ from infra.network import Network
 from infra.node_logs import NodeLogs
 from infra.observability import Observability
 from infra.options import Options
+from infra.remediation import Remediation
 from infra.state import State
 from infra.storage import Storage
 from infra.supervisor import Supervisor
@@ -35,6 +36,7 @@ def build(options: Options, out: Path) -> App:
     )
     Demo(app, "AffidavitDemo", options=options, storage=storage, supervisor=supervisor)
     AgentCore(app, "AffidavitAgentCore", options=options, storage=storage)
+    Remediation(app, "AffidavitRemediation", options=options)
     for stack in (node_logs, supervisor):
         stack.add_stack_dependency(state)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))

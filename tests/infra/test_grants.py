@@ -13,7 +13,14 @@ from tests.infra.templates import Template
 ADAPTERS = ROOT / "src" / "affidavit" / "adapters" / "aws"
 _STORES = ("storage/objects", "storage/table")
 RUNS = {
-    "affidavit-mcp": (*_STORES, "api_key", "node_directory", "workload/trail", "workload/inspector"),
+    "affidavit-mcp": (
+        *_STORES,
+        "api_key",
+        "node_directory",
+        "workload/trail",
+        "workload/inspector",
+        "workload/state_inspector",
+    ),
     "affidavit-mcp-collect": (*_STORES, "api_key", "node_directory", "collector"),
     "affidavit-gateway-tools": (*_STORES, "node_directory"),
     "affidavit-indexer": (*_STORES, "bundle_ready_publisher", "dead_letters", "node_directory"),
@@ -47,6 +54,9 @@ ELSEWHERE = {
     "deploy/doctor",
     "deploy/stacks",
     "workload/fault_target",
+    # Whoever runs a plan reads with their own role, and writes with the executor's.
+    "remediation/changer",
+    "remediation/reader",
     # A deployed function reads its account out of its own ARN.
     "identity",
     "kms_signer",

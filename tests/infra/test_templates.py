@@ -470,3 +470,39 @@ def test_a_star_that_nobody_explained_fails_the_synthesis(tmp_path: Path) -> Non
 
 def _reasons(entry: dict[str, Any]) -> list[str]:
     return list(entry["data"].values()) if entry["type"] == "aws:cdk:acknowledged-rules" else []
+
+
+def test_repairs_have_one_role_that_only_named_callers_take_in_the_name_of_a_person(
+    templates: dict[str, Template], statements: list[Statement]
+) -> None:
+    stack = templates["AffidavitRemediation"]
+    (role,) = [each["Properties"] for each in stack.of_type("AWS::IAM::Role").values()]
+    trust = role["AssumeRolePolicyDocument"]["Statement"]
+    for each in trust:
+        assert each["Condition"] == {
+            "ArnEquals": {"aws:PrincipalArn": {"Ref": "ExecutorPrincipals"}},
+            "Null": {"sts:SourceIdentity": "false"},
+        }
+    assert {each["Action"] for each in trust} == {"sts:AssumeRole", "sts:SetSourceIdentity"}
+    assert "Default" not in stack.content["Parameters"]["ExecutorPrincipals"]
+    own = [each for each in statements if each.owner == "affidavit-executor"]
+    (boundary,) = stack.of_type("AWS::IAM::ManagedPolicy").values()
+    assert [each.content for each in own] == boundary["Properties"]["PolicyDocument"]["Statement"]
+    for each in own:
+        if each.is_allowing and not {"<RepairableFunctions>", "<RepairableRoles>", "<RepairablePolicies>"} & {
+            re.split(r"[:/]", resource)[-1] for resource in each.resources
+        }:
+            assert each.content["Condition"] == {"StringEquals": {"aws:ResourceTag/affidavit:repair": "allowed"}}
+
+
+def test_the_role_for_repairs_may_make_the_calls_of_the_catalog_and_never_passes_a_role(
+    statements: list[Statement],
+) -> None:
+    own = [each for each in statements if each.owner == "affidavit-executor" and each.is_allowing]
+    allowed = {action for each in own for action in each.actions}
+    assert not any(action.startswith(("iam:PassRole", "iam:Create", "iam:Update", "sts:")) for action in allowed)
+    sources = (ROOT / "src" / "affidavit" / "remediation" / "actions").rglob("*.py")
+    text = "".join(file.read_text() for file in [*sources, ROOT / "src" / "affidavit" / "changes" / "calls.py"])
+    named = set(re.findall(r'"((?:lambda|iam|kms|ec2):[A-Z]\w+)"', text)) - {"iam:PolicyARN"}
+    named |= {f"ec2:{action}" for action in re.findall(r'_call\("([A-Z]\w+)"', text)}
+    assert len(named) > 12 and named <= allowed, "an action of the catalog that the role may not call"

@@ -27,7 +27,8 @@ app = typer.Typer(
 Templates = Annotated[Path, typer.Option(metavar="DIR", help="Where `make synth` put the templates.")]
 Packages = Annotated[Path, typer.Option(metavar="DIR", help="Where `make package` put the packages.")]
 Extras = Annotated[
-    list[str] | None, typer.Option("--with", metavar="STACK", help="Also this: demo or agentcore; may be repeated.")
+    list[str] | None,
+    typer.Option("--with", metavar="STACK", help="Also this: demo, agentcore or remediation; may be repeated."),
 ]
 Parameters = Annotated[
     list[str] | None,

@@ -21,8 +21,9 @@ ORDER = (
     "AffidavitObservability",
     "AffidavitDemo",
     "AffidavitAgentCore",
+    "AffidavitRemediation",
 )
-OPTIONAL = {"demo": "AffidavitDemo", "agentcore": "AffidavitAgentCore"}
+OPTIONAL = {"demo": "AffidavitDemo", "agentcore": "AffidavitAgentCore", "remediation": "AffidavitRemediation"}
 _BUCKET = "ArtifactsBucket"
 _PACKAGE = "Package"
 
