@@ -7,17 +7,22 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from affidavit.ports.clock import Clock, SystemClock
+from affidavit.ports.cluster.access import ClusterAccess
+from affidavit.ports.cluster.captures import NodeCaptures
+from affidavit.ports.cluster.control_plane import ControlPlane
+from affidavit.ports.cluster.host_text import HostTexts
 from affidavit.ports.lifecycle_hooks import LifecycleHooks
 from affidavit.ports.node_collector import NodeCollector
 from affidavit.ports.node_directory import NodeDirectory
-from affidavit.ports.objects import ObjectStore
+from affidavit.ports.objects import ObjectStore, UploadLinks
 from affidavit.ports.table import Table
-from affidavit.settings import Settings
+from affidavit.settings import KubernetesApi, Settings
 
 if TYPE_CHECKING:
+    from affidavit.adapters.aws.clients import AwsClients
     from affidavit.incidents.notices.channel import Channel
     from affidavit.knowledge import Knowledge
     from affidavit.nodes.library.library import Library
@@ -41,6 +46,12 @@ class App:
     directory: NodeDirectory | None = None
     channels: "tuple[Channel, ...]" = ()
     hooks: LifecycleHooks | None = None
+    upload_links: UploadLinks | None = None
+    console: HostTexts | None = None
+    host_logs: HostTexts | None = None
+    control_plane: ControlPlane | None = None
+    captures: NodeCaptures | None = None
+    """As `control_plane`, there only where settings say how the API of a cluster is reached."""
 
 
 def build_app(settings: Settings) -> App:
@@ -84,16 +95,25 @@ def _aws_app(settings: Settings) -> App:
     # Here, not above: a laptop without AWS needs no boto3, and loading it takes longer than `--help` may.
     from affidavit.adapters.aws.clients import AwsClients
     from affidavit.adapters.aws.collector import SsmNodeCollector
+    from affidavit.adapters.aws.host.console import Ec2Console
+    from affidavit.adapters.aws.host.host_logs import CloudWatchHostLogs
     from affidavit.adapters.aws.lifecycle_hooks import AutoScalingHooks
     from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
     from affidavit.adapters.aws.storage.objects import S3ObjectStore
     from affidavit.adapters.aws.storage.table import DynamoTable
 
     clock, clients = SystemClock(), AwsClients(settings.region)
+    objects = S3ObjectStore(clients, settings.logs_bucket, kms_key_id=settings.kms_key_id, cache_dir=_cache())
+    control_plane, captures = _cluster_api(settings, clients)
     return App(
         settings=settings,
         clock=clock,
-        objects=S3ObjectStore(clients, settings.logs_bucket, kms_key_id=settings.kms_key_id, cache_dir=_cache()),
+        objects=objects,
+        upload_links=objects,
+        console=Ec2Console(clients),
+        host_logs=CloudWatchHostLogs(clients, [name for name in settings.host_log_groups.split(",") if name]),
+        control_plane=control_plane,
+        captures=captures,
         state=DynamoTable(clients, settings.state_table, clock),
         incident_state=DynamoTable(clients, settings.incident_state_table, clock),
         incident_context=DynamoTable(clients, settings.incident_context_table, clock),
@@ -108,6 +128,34 @@ def _channels(settings: Settings, clock: Clock) -> "tuple[Channel, ...]":
     from affidavit.adapters.channels.table import channels
 
     return channels(settings, clock)
+
+
+def _cluster_api(settings: Settings, clients: "AwsClients") -> tuple[ControlPlane | None, NodeCaptures | None]:
+    access = _cluster_access(settings, clients)
+    if access is None:
+        return None, None
+    from affidavit.adapters.kubernetes.api import ClusterApis
+    from affidavit.adapters.kubernetes.captures import NodeDiagnosticCaptures
+    from affidavit.adapters.kubernetes.control_plane import KubernetesControlPlane
+
+    apis = ClusterApis(access)
+    return KubernetesControlPlane(apis), NodeDiagnosticCaptures(apis)
+
+
+def _cluster_access(settings: Settings, clients: "AwsClients") -> ClusterAccess | None:
+    match settings.kubernetes_api:
+        case KubernetesApi.OFF:
+            return None
+        case KubernetesApi.EKS:
+            from affidavit.adapters.aws.host.eks_access import EksClusterAccess
+
+            return EksClusterAccess(clients)
+        case KubernetesApi.IN_CLUSTER:
+            from affidavit.adapters.kubernetes.access import InClusterAccess
+
+            return InClusterAccess(clusters=settings.clusters)
+        case _:
+            assert_never(settings.kubernetes_api)
 
 
 def _cache() -> Path:

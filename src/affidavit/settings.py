@@ -32,6 +32,14 @@ class Switch(StrEnum):
     OFF = "off"
 
 
+class KubernetesApi(StrEnum):
+    """How the API of a cluster is reached."""
+
+    OFF = "off"
+    EKS = "eks"
+    IN_CLUSTER = "in-cluster"
+
+
 class Settings(BaseModel):
     """A field's alias is its environment variable. Without `LOGS_BUCKET` everything lives in `AFFIDAVIT_DATA`."""
 
@@ -71,6 +79,16 @@ class Settings(BaseModel):
     )
     collection_role_arn: str = Field(
         "", alias="COLLECTION_ROLE_ARN", description="role the collection runbook works with; empty: the caller's own"
+    )
+    kubernetes_api: KubernetesApi = Field(
+        KubernetesApi.OFF,
+        alias="KUBERNETES_API",
+        description="off; eks: the API of a node's cluster, by our role; in-cluster: that of the cluster we run in",
+    )
+    host_log_groups: Names = Field(
+        "/aws/containerinsights/{cluster}/host,/aws/containerinsights/{cluster}/dataplane",
+        alias="HOST_LOG_GROUPS",
+        description="log groups, by comma, that nodes send their logs to; the last resort for a node that is gone",
     )
     enable_debug_envelope: bool = Field(
         False, alias="ENABLE_DEBUG_ENVELOPE", description="lets a request ask for `_debug`"

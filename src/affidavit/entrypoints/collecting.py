@@ -1,7 +1,16 @@
-"""Settings → the desk that collections are asked for at."""
+"""Settings → the desk that collections are asked for at, and the ladder of ways to a node's logs."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from affidavit.bootstrap import App
 from affidavit.collection.service import Desk
+from affidavit.incidents.incident import Incident
+from affidavit.ports.cluster.access import ClusterPlace
+
+if TYPE_CHECKING:
+    from affidavit.node_evidence.gathered import CollectedNodeEvidence
+    from affidavit.node_evidence.rungs import Climbs, Rung
 
 
 def build_desk(app: App) -> Desk:
@@ -17,3 +26,51 @@ def build_desk(app: App) -> Desk:
         is_enabled=app.settings.enable_collection,
         clusters=app.settings.clusters,
     )
+
+
+def collected_evidence(app: App) -> "CollectedNodeEvidence":
+    from affidavit.node_evidence.gathered import CollectedNodeEvidence
+    from affidavit.node_evidence.ladder import Ladder
+    from affidavit.node_evidence.rungs import Climbs
+    from affidavit.node_evidence.ssm_rung import SsmRung
+
+    ssm, climbs = SsmRung(desk=build_desk(app)), Climbs(table=app.state, clock=app.clock)
+    ladder = Ladder(
+        rungs=[ssm, *_later_rungs(app, climbs)], climbs=climbs, clock=app.clock, clusters=app.settings.clusters
+    )
+    return CollectedNodeEvidence(objects=app.objects, state=app.state, ssm=ssm, ladder=ladder)
+
+
+def _later_rungs(app: App, climbs: "Climbs") -> "Iterator[Rung]":
+    """Those whose ports this deployment has."""
+    from affidavit.node_evidence.archived import Archives
+    from affidavit.node_evidence.diagnostic_rung import DiagnosticRung
+    from affidavit.node_evidence.rungs import RungName
+    from affidavit.node_evidence.text_rung import TextRung
+
+    archives = Archives(objects=app.objects, state=app.state)
+    if app.captures is not None and app.control_plane is not None and app.upload_links is not None:
+        yield DiagnosticRung(
+            captures=app.captures, control_plane=app.control_plane, links=app.upload_links, archives=archives
+        )
+    for name, texts in ((RungName.CONSOLE_OUTPUT, app.console), (RungName.HOST_LOGS, app.host_logs)):
+        if texts is not None:
+            yield TextRung(
+                name=name,
+                texts=texts,
+                archives=archives,
+                climbs=climbs,
+                clock=app.clock,
+                node_name=lambda incident: node_name(app, incident),
+            )
+
+
+def node_name(app: App, incident: Incident) -> str:
+    """What Kubernetes calls the node, as the alert, the cluster or EC2 says; empty when nobody knows."""
+    if incident.node_name:
+        return incident.node_name
+    place = ClusterPlace(cluster=incident.cluster, region=incident.region)
+    known = app.control_plane.node_name(incident.subject.id, place=place) if app.control_plane is not None else None
+    if known is None and app.directory is not None:
+        known = app.directory.name_of(incident.subject.id, region=incident.region)
+    return known or ""

@@ -131,14 +131,15 @@ class _LazyReadiness:
 
 def node_evidence(app: App) -> NodeEvidence:
     """Where the evidence of nodes comes from: what is stored, and a collection where that is allowed."""
-    from affidavit.entrypoints.collecting import build_desk
-    from affidavit.node_evidence.gathered import CollectedNodeEvidence, StoredNodeEvidence
+    from affidavit.node_evidence.gathered import StoredNodeEvidence
 
     if app.collector is None:
         return StoredNodeEvidence(objects=app.objects, state=app.state, why_not="there is no AWS to collect from")
     if not app.settings.enable_collection:
         return StoredNodeEvidence(objects=app.objects, state=app.state)
-    return CollectedNodeEvidence(objects=app.objects, state=app.state, desk=build_desk(app))
+    from affidavit.entrypoints.collecting import collected_evidence
+
+    return collected_evidence(app)
 
 
 def _account(settings: Settings) -> Callable[[], str]:

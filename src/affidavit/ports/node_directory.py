@@ -28,6 +28,10 @@ class NodeDirectory(Protocol):
         """The instance of a Kubernetes node, by its private DNS name or address. None when none or several have it."""
         ...
 
+    def name_of(self, instance_id: str, *, region: str) -> str | None:
+        """The private DNS name, which most nodes have as their name in Kubernetes; None when it has none any more."""
+        ...
+
     def nodes_of(self, cluster: str, *, region: str) -> Sequence[Node]:
         """Raises InputRefused when there is no such cluster."""
         ...

@@ -57,5 +57,13 @@ class ObjectStore(Protocol):
         ...
 
 
+class UploadLinks(Protocol):
+    """Lets somebody without rights of their own write one object."""
+
+    def upload_link(self, key: str, *, seconds: int) -> str:
+        """An address that takes one PUT request with the object's bytes, as long as it holds."""
+        ...
+
+
 class ObjectMissing(NotFound):
     pass

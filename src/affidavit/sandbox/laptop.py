@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import unquote, urlsplit
 
 from affidavit.sandbox.account.nodes import REGION, Fleet
 from affidavit.sandbox.aws import resources
@@ -13,6 +14,8 @@ from affidavit.sandbox.aws.gateway import Gateway
 from affidavit.sandbox.aws.lifecycle_actions import LifecycleActions
 from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
 from affidavit.sandbox.identity import identity_of
+from affidavit.sandbox.kubernetes.api_server import ClusterApi
+from affidavit.sandbox.kubernetes.diagnostics import Diagnostics
 from affidavit.sandbox.processes.lifecycle import StartsAndStops
 
 
@@ -33,7 +36,9 @@ class Sandbox(StartsAndStops):
     emulator: Emulator = field(init=False)
     topic_arn: str = field(init=False, default="")
     lifecycle: LifecycleActions = field(init=False, default_factory=LifecycleActions)
+    cluster_api: ClusterApi = field(init=False)
     _gateway: Gateway = field(init=False)
+    _cluster_gateway: Gateway = field(init=False)
 
     def __post_init__(self) -> None:
         self.emulator = Emulator(self.folder, region=self.region)
@@ -57,6 +62,7 @@ class Sandbox(StartsAndStops):
             self.bedrock.stop()
         self.emulator.stop()
         if has_simulators:
+            self._cluster_gateway.stop()
             self._gateway.stop()
 
     @property
@@ -84,6 +90,7 @@ class Sandbox(StartsAndStops):
             "INCIDENT_CONTEXT_TABLE": resources.INCIDENT_CONTEXT,
             "ALERT_TOPIC_ARN": self.topic_arn,
             "ENABLE_COLLECTION": "true",
+            "KUBERNETES_API": "eks",
             "ALLOWED_CLUSTERS": ",".join(sorted(self.fleet.clusters)),
         }
         return found | ({"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": self.bedrock.url} if self.bedrock is not None else {})
@@ -106,11 +113,26 @@ class Sandbox(StartsAndStops):
             [identity_of(self.automation), self.automation.answer, self.fleet.answer, self.lifecycle.answer],
             keys=self.emulator.keys,
         )
+        self._start_cluster()
         self._gateway.start()
         if self.bedrock is not None:
             self.bedrock.keys = self.emulator.keys
             self.bedrock.start()
         self.automation.resume()
+
+    def _start_cluster(self) -> None:
+        diagnostics = Diagnostics(fleet=self.fleet, on_put=self._was_put)
+        self.cluster_api = ClusterApi(fleet=self.fleet, keys=self.emulator.keys, diagnostics=diagnostics)
+        # Its callers show tokens, which it checks itself.
+        self._cluster_gateway = Gateway(self.emulator.url, [self.cluster_api.answer], keys=None)
+        self._cluster_gateway.start()
+        self.fleet.api_url = self._cluster_gateway.url
+
+    def _was_put(self, address: str) -> None:
+        """The node monitoring agent uploaded: what the bucket's event would start."""
+        if self.on_upload is not None:
+            _, _, key = urlsplit(address).path.partition(f"/{resources.BUCKET}/")
+            self.on_upload(resources.BUCKET, unquote(key))
 
     def _upload(self, bucket: str, key: str, data: bytes) -> None:
         self.account.client("s3").put_object(Bucket=bucket, Key=key, Body=data)

@@ -55,6 +55,10 @@ class Ec2NodeDirectory:
         found = {one["InstanceId"] for one in self._instances(region, Filters=[{"Name": field, "Values": [name]}])}
         return found.pop() if len(found) == 1 else None
 
+    def name_of(self, instance_id: str, *, region: str) -> str | None:
+        instance = self._instance(instance_id, region)
+        return str(instance.get("PrivateDnsName") or "") or None if instance is not None else None
+
     def nodes_of(self, cluster: str, *, region: str) -> Sequence[Node]:
         self._check_cluster(cluster, region)
         found = {instance["InstanceId"]: instance for instance in self._tagged(cluster, region)}

@@ -14,13 +14,15 @@ from affidavit.incidents.incident import Incident
 class BundleAtHand:
     """An indexed bundle of the node. `collected_at` is what the bundle says of itself; None when it does not.
 
-    `unproven` says why nothing proves that the node itself made it; empty when something does.
+    `unproven` says why nothing proves that the node itself made it; empty when something does. `partial` says what it
+    is, when it is less than the logs of a node.
     """
 
     index_id: str
     collected_at: datetime | None
     indexed_at: datetime
     unproven: str = ""
+    partial: str = ""
 
 
 class CollectionState(StrEnum):
@@ -46,6 +48,8 @@ class CollectionStanding:
     tried: tuple[str, ...] = ()
     is_saved: bool = False
     """The archive is in the bucket, whether or not it is indexed yet: the node is needed no more."""
+    spares_node: bool = False
+    """The node itself is not to be asked again: somebody stopped that, or it may still be at it."""
 
 
 class NodeEvidence(Protocol):

@@ -76,7 +76,7 @@ class Readiness:
         given = next((one for one in bundles if one.index_id == incident.given_index), None)
         if given is not None:
             return self._ready(incident, given, None, ())
-        fresh = next((one for one in bundles if self._is_fresh(one, incident) and not one.unproven), None)
+        fresh = next((one for one in bundles if self._serves(one, incident)), None)
         if fresh is not None:
             return self._ready(incident, fresh, None, ())
         begun = since or now
@@ -96,6 +96,10 @@ class Readiness:
             return list(self.evidence.bundles(incident.subject.id)), ()
         except AffidavitError as error:
             return [], (f"the bundles of {incident.subject.id} could not be listed: {error}",)
+
+    def _serves(self, bundle: BundleAtHand, incident: Incident) -> bool:
+        """Whether nothing better could be collected."""
+        return self._is_fresh(bundle, incident) and not bundle.unproven and not bundle.partial
 
     def _is_fresh(self, bundle: BundleAtHand, incident: Incident) -> bool:
         return bundle.collected_at is not None and bundle.collected_at >= incident.occurred_at - self.fresh_for
@@ -158,6 +162,9 @@ def _gaps(
             f"this rests on a bundle {age}, and the alert is of {incident.occurred_at:%Y-%m-%d %H:%M} UTC: what "
             "happened between them was not seen"
         )
+    if bundle.partial:
+        gaps.append(bundle.partial)
+        gaps.extend(standing.tried if standing is not None and standing.state is CollectionState.DONE else ())
     if bundle.unproven:
         gaps.append(f"the origin of the bundle is not proven: {bundle.unproven}")
     return gaps

@@ -1,9 +1,11 @@
 """The worker nodes of the sandbox, as EC2 and EKS would tell of them, and what is wrong with each."""
 
+import base64
 import json
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from urllib.parse import parse_qsl, unquote, urlsplit
 from xml.sax.saxutils import escape
 
@@ -52,10 +54,15 @@ DEMO_NODES = (
 
 
 class Fleet:
-    """Nodes may come and go while the sandbox runs. Calls about anything else go to the emulator."""
+    """Nodes may come and go while the sandbox runs. Calls about anything else go to the emulator.
+
+    `api_url` is where the API of its clusters is served; `consoles` are the serial consoles, by instance.
+    """
 
     def __init__(self, nodes: Sequence[FleetNode] = DEMO_NODES) -> None:
         self._nodes = {node.instance_id: node for node in nodes}
+        self.api_url = ""
+        self.consoles: dict[str, str] = {}
 
     def add(self, *nodes: FleetNode) -> None:
         self._nodes = self._nodes | {node.instance_id: node for node in nodes}
@@ -80,7 +87,13 @@ class Fleet:
         _, _, name = unquote(urlsplit(request.path).path).partition("/clusters/")
         if not any(node.cluster == name and node.region == request.region for node in self.nodes):
             return None
-        cluster = {"name": name, "status": "ACTIVE", "version": "1.34", "arn": f"arn:aws:eks:::cluster/{name}"}
+        cluster = {
+            "name": name,
+            "status": "ACTIVE",
+            "version": "1.34",
+            "arn": f"arn:aws:eks:::cluster/{name}",
+            "endpoint": f"{self.api_url}/clusters/{name}" if self.api_url else None,
+        }
         return GatewayAnswer(
             body=json.dumps({"cluster": cluster}).encode(), headers={"Content-Type": "application/json"}
         )
@@ -93,8 +106,16 @@ class Fleet:
                 return _unknown_instance(asked, nodes) or _xml("DescribeInstances", _reservations(nodes))
             case "DescribeInstanceStatus":
                 return _unknown_instance(asked, nodes) or _xml("DescribeInstanceStatus", _statuses(nodes))
+            case "GetConsoleOutput":
+                named = nodes or [node for node in self.nodes if node.instance_id == asked.get("InstanceId")]
+                return _unknown_console(asked, named) or _xml("GetConsoleOutput", self._console(asked["InstanceId"]))
             case _:
                 return None
+
+    def _console(self, instance_id: str) -> Iterator[str]:
+        text = base64.b64encode(self.consoles.get(instance_id, "").encode()).decode()
+        at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        yield f"<instanceId>{instance_id}</instanceId><timestamp>{at}</timestamp><output>{text}</output>"
 
 
 def _matches(node: FleetNode, asked: dict[str, str]) -> bool:
@@ -134,6 +155,10 @@ def _unknown_instance(asked: dict[str, str], nodes: Sequence[FleetNode]) -> Gate
     fault = f"<Error><Code>InvalidInstanceID.NotFound</Code><Message>{escape(str(sorted(missing)))}</Message></Error>"
     body = f"<Response><Errors>{fault}</Errors><RequestID>sandbox</RequestID></Response>"
     return GatewayAnswer(status=400, body=body.encode(), headers={"Content-Type": "text/xml"})
+
+
+def _unknown_console(asked: dict[str, str], nodes: Sequence[FleetNode]) -> GatewayAnswer | None:
+    return _unknown_instance({"InstanceId.1": asked.get("InstanceId", "")}, nodes)
 
 
 def _reservations(nodes: Sequence[FleetNode]) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""The API of the sandbox's cluster, and the node monitoring agent behind it."""

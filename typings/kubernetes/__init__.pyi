@@ -1,0 +1,1 @@
+"""What we use of the official client of Kubernetes, which ships no types."""
