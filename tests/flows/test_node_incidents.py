@@ -15,6 +15,7 @@ from tests.support.node_incidents import (
     diagnosis_of,
     ended,
     indexed,
+    ledger_of,
     state_of,
     supervisor,
     through,
@@ -73,6 +74,29 @@ def test_an_alarm_about_a_sick_node_leads_to_a_diagnosis_with_lines_that_re_read
     assert any(one.field.endswith("/evidence/excerpt") for one in diagnosis.evidence)
     assert len(sandbox.automation.runs_of(node.instance_id)) == 1
     assert not any("origin" in gap or "this rests on a bundle" in gap for gap in diagnosis.gaps)
+
+
+def test_the_diagnosis_says_what_the_control_plane_saw_beside_what_the_node_logged(sandbox: Sandbox) -> None:
+    node = a_node(sandbox, "disk_pressure")
+    name = through(sandbox, node)
+    (state,) = [one.answer for one in ledger_of(name) if one.tool == "get_node_state"]
+    assert isinstance(state, dict)
+    assert state["node_name"] == node.name
+    assert [one["reason"] for one in state["events"]] == ["EvictionThresholdMet"]
+    said = {one.value for one in diagnosis_of(name).evidence if one.tool == "get_node_state"}
+    assert said == {"kubelet has disk pressure"}
+
+
+def test_a_cluster_that_could_not_be_asked_is_a_gap_and_no_evidence(sandbox: Sandbox) -> None:
+    node = a_node(sandbox, "oom")
+    (received,) = delivered(alarm(node))
+    indexed(collected(sandbox, node), by=node.instance_id)
+    sandbox.cluster_api.refusals[:] = [403]
+    delivered(bundle_news(node.instance_id))
+    sandbox.cluster_api.refusals.clear()
+    diagnosis = diagnosis_of(received["incident_id"])
+    assert not any(one.tool == "get_node_state" for one in diagnosis.evidence)
+    assert any("what the control plane saw of the node is not known: " in gap for gap in diagnosis.gaps)
 
 
 def test_what_a_proven_bundle_shows_and_nothing_leaves_open_is_proven(sandbox: Sandbox) -> None:

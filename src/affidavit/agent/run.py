@@ -193,7 +193,8 @@ class _Run:
         accepted = cast("Diagnosis | None", self._latest["diagnosis"])
         if accepted is not None:
             gaps = tuple(dict.fromkeys((*accepted.gaps, *self._of.gaps(self._ledger.entries))))[:100]
-            told = self._with_dissent(accepted.model_copy(update={"produced_by": self._author, "gaps": gaps}))
+            signed = accepted.model_copy(update={"produced_by": self._author, "gaps": gaps})
+            told = self._with_dissent(self._of.completed(signed, self._ledger.entries))
             return self._as_result(RunOutcome.DIAGNOSED, diagnosis=told)
         reason = self._reason(outcome)
         proven = self._best(reason)

@@ -13,6 +13,7 @@ from affidavit.incidents.attempt.breaker import Breaker
 from affidavit.incidents.attempt.diagnostician import Diagnostician
 from affidavit.incidents.evidence.held_nodes import HeldNodes
 from affidavit.incidents.evidence.node_evidence import NodeEvidence
+from affidavit.incidents.evidence.node_state import NodeStates
 from affidavit.incidents.evidence.readiness import EvidenceAwaited, EvidenceCheck, EvidenceReady, Readiness
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.foreign_alerts import Home
@@ -126,7 +127,16 @@ class _LazyReadiness:
     @cached_property
     def _readiness(self) -> Readiness:
         fresh = timedelta(minutes=self._app.settings.bundle_fresh_minutes)
-        return Readiness(evidence=node_evidence(self._app), fresh_for=fresh)
+        return Readiness(evidence=node_evidence(self._app), fresh_for=fresh, states=node_states(self._app))
+
+
+def node_states(app: App) -> NodeStates | None:
+    """How the control plane sees nodes, where settings say how its API is reached."""
+    if app.control_plane is None:
+        return None
+    from affidavit.node_evidence.node_state import ControlPlaneStates
+
+    return ControlPlaneStates(control_plane=app.control_plane)
 
 
 def node_evidence(app: App) -> NodeEvidence:

@@ -103,6 +103,9 @@ class FunctionInvestigable:
     def gaps(self, entries: Sequence[Entry]) -> tuple[str, ...]:
         return ()
 
+    def completed(self, diagnosis: Diagnosis, entries: Sequence[Entry]) -> Diagnosis:
+        return diagnosis
+
     def notes(self, entries: Sequence[Entry]) -> str:
         return ""
 

@@ -102,6 +102,10 @@ class Investigable(Protocol):
         """What the evidence was known to lack before anybody asked: every diagnosis repeats it."""
         ...
 
+    def completed(self, diagnosis: Diagnosis, entries: Sequence[Entry]) -> Diagnosis:
+        """With what was recorded of the subject before anybody asked, where the diagnosis does not say it itself."""
+        ...
+
     def notes(self, entries: Sequence[Entry]) -> str:
         """What a chat model is told of the evidence at the start; empty when there is nothing to say."""
         ...

@@ -1,5 +1,6 @@
 """A worker node as the subject of an incident: its tools, its prompt, its rules."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, cast
@@ -8,6 +9,7 @@ from pydantic import BaseModel
 
 from affidavit.agent.subjects.investigable import OutOfScope, Scope
 from affidavit.agent.subjects.node_conclusion import conclude
+from affidavit.agent.subjects.node_control_plane import NODE_STATE, answer_of, with_control_plane
 from affidavit.agent.subjects.node_prompt import PROMPT
 from affidavit.agent.subjects.node_tools import (
     ANSWERS,
@@ -115,15 +117,19 @@ class NodeInvestigable:
     def gaps(self, entries: Sequence[Entry]) -> tuple[str, ...]:
         return tuple(str(gap) for gap in cast("Sequence[JsonValue]", _chosen(entries).get("gaps") or ()))
 
+    def completed(self, diagnosis: Diagnosis, entries: Sequence[Entry]) -> Diagnosis:
+        return with_control_plane(diagnosis, entries)
+
     def notes(self, entries: Sequence[Entry]) -> str:
         chosen = _chosen(entries)
         if not chosen:
             return ""
         peers = ", ".join(map(str, cast("Sequence[str]", chosen.get("peers") or ()))) or "none"
         missing = "; ".join(self.gaps(entries)) or "nothing"
-        return (
-            f"Bundle collected at: {chosen.get('collected_at')}. Peers for compare_nodes: {peers}. Missing: {missing}."
-        )
+        state = answer_of(entries, NODE_STATE)
+        seen = f"\nThe answer of {NODE_STATE}, which was asked for you: {json.dumps(state)}" if state else ""
+        at = chosen.get("collected_at")
+        return f"Bundle collected at: {at}. Peers for compare_nodes: {peers}. Missing: {missing}.{seen}"
 
     def conclude(
         self, entries: Sequence[Entry], gaps: Sequence[str] = (), *, alert: Mapping[str, object] | None = None
@@ -136,7 +142,4 @@ NODE = NodeInvestigable()
 
 def _chosen(entries: Sequence[Entry]) -> Mapping[str, JsonValue]:
     """Which evidence the incident rests on, as it was recorded last."""
-    for entry in reversed(entries):
-        if entry.tool == EVIDENCE and isinstance(entry.answer, Mapping):
-            return entry.answer
-    return {}
+    return answer_of(entries, EVIDENCE)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from affidavit.agent.subjects.node_control_plane import with_control_plane
 from affidavit.agent.subjects.node_tools import ERRORS, TRIAGE
 from affidavit.evidence.diagnosis import (
     Diagnosis,
@@ -37,6 +38,7 @@ def conclude(entries: Sequence[Entry], gaps: Sequence[str] = ()) -> Diagnosis | 
         return None
     open_causes = [cause for cause in known.causes if cause.get("still_open")]
     diagnosis = _of_causes(known, open_causes) if open_causes else _of_rest(known)
+    diagnosis = with_control_plane(diagnosis, entries) if diagnosis.evidence else diagnosis
     told = diagnosis.model_copy(update={"gaps": tuple(dict.fromkeys((*gaps, *diagnosis.gaps)))[:100]})
     return with_confidence(told, entries) if told.evidence else None
 

@@ -10,6 +10,8 @@ How to work
   turn: the verdict in quick_triage says which findings are causes, what they explain and what stays unexplained.
 - Ask network_diagnostics or storage_diagnostics when the cause lies there, search for what no rule knows, read for the
   lines around a finding, correlate for the order of things, compare_nodes for whether the whole cluster has it.
+- Where the answer of get_node_state is given, it is what the control plane saw: cite it as any other answer, and say
+  where it agrees with what the node logged and where it does not.
 - A cause comes before its effects. What recovered, was planned or belongs to a start-up causes nothing that is open.
 - Several independent faults can be present at once. Report every one you can prove, not only the first.
 - Where the verdict says that the cause is unknown, say so. Do not promote an effect to a cause.

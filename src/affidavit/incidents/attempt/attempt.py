@@ -17,6 +17,7 @@ from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.incidents.attempt.result_check import judged, proven
 from affidavit.incidents.attempt.without_chat_model import TOKEN_BUDGET, gather_context
 from affidavit.incidents.equipment import Equipment
+from affidavit.incidents.evidence.node_state import TOOL as NODE_STATE
 from affidavit.incidents.evidence.readiness import TOOL as EVIDENCE
 from affidavit.incidents.evidence.readiness import EvidenceAwaited, EvidenceReady, needs_evidence
 from affidavit.incidents.handled import Handled
@@ -96,7 +97,10 @@ class Attempt:
                 under.telemetry.log("awaiting_evidence", incident_id=lease.incident_id, message=found.says)
                 return False
             case EvidenceReady():
-                ledger.record(EVIDENCE, {"instanceId": lease.incident.subject.id}, found.record)
+                asked: dict[str, JsonValue] = {"instanceId": lease.incident.subject.id}
+                ledger.record(EVIDENCE, asked, found.record)
+                if found.node_state is not None:
+                    ledger.record(NODE_STATE, asked, found.node_state)
                 return True
 
     def _finish(self, result: AgentResult, ledger: Ledger, progress: StoredProgress) -> None:

@@ -5,13 +5,14 @@ when that is lost. After the deadline it is investigated on what there is, and s
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from affidavit.errors import AffidavitError
 from affidavit.evidence.subject import SubjectKind
 from affidavit.incidents.evidence.node_evidence import BundleAtHand, CollectionStanding, CollectionState, NodeEvidence
+from affidavit.incidents.evidence.node_state import NodeStates
 from affidavit.incidents.incident import Incident
 from affidavit.ports.json import JsonValue
 
@@ -28,9 +29,13 @@ GIVEN = "the bundle was given by whoever asked, who vouches for it; nothing else
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EvidenceReady:
-    """`record` is what a diagnosis can be held to: which bundle, from where, how old, and what is missing."""
+    """`record` is what a diagnosis can be held to: which bundle, from where, how old, and what is missing.
+
+    `node_state` is how the control plane sees the node; None where its API is not configured.
+    """
 
     record: Mapping[str, JsonValue]
+    node_state: Mapping[str, JsonValue] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,9 +62,10 @@ class RecordedEvidence:
     """What was chosen when the incident was investigated: for whoever plays it back."""
 
     record: Mapping[str, JsonValue]
+    node_state: Mapping[str, JsonValue] | None = None
 
     def of(self, incident: Incident, *, now: datetime, since: datetime | None) -> EvidenceReady:
-        return EvidenceReady(record=self.record)
+        return EvidenceReady(record=self.record, node_state=self.node_state)
 
     def is_saved(self, incident: Incident) -> bool:
         return True
@@ -70,8 +76,15 @@ class Readiness:
     evidence: NodeEvidence
     fresh_for: timedelta = BUNDLE_FRESH
     deadline: timedelta = COLLECTION_DEADLINE
+    states: NodeStates | None = None
 
     def of(self, incident: Incident, *, now: datetime, since: datetime | None) -> EvidenceReady | EvidenceAwaited:
+        found = self._found(incident, now=now, since=since)
+        if isinstance(found, EvidenceAwaited) or self.states is None:
+            return found
+        return replace(found, node_state=self.states.state(incident))
+
+    def _found(self, incident: Incident, *, now: datetime, since: datetime | None) -> EvidenceReady | EvidenceAwaited:
         bundles, trouble = self._bundles(incident)
         given = next((one for one in bundles if one.index_id == incident.given_index), None)
         if given is not None:

@@ -21,6 +21,7 @@ from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.attempt.diagnostician import Diagnostician
+from affidavit.incidents.evidence.node_state import TOOL as NODE_STATE
 from affidavit.incidents.evidence.readiness import TOOL, RecordedEvidence
 from affidavit.incidents.export.cassette import Cassette, Playback, cassette_from_json, cassette_to_json, record
 from affidavit.incidents.export.cited_lines import CitedLines
@@ -117,9 +118,12 @@ def replayed(cassette: Cassette) -> tuple[IncidentState, IncidentContext | None]
 
 
 def _evidence(cassette: Cassette) -> RecordedEvidence | None:
-    """Which bundle of a node was chosen then."""
-    chosen = [entry.answer for entry in cassette.entries if entry.tool == TOOL]
-    return RecordedEvidence(record=chosen[-1]) if chosen and isinstance(chosen[-1], Mapping) else None
+    """Which bundle of a node was chosen then, and how its control plane saw it."""
+    newest = {entry.tool: entry.answer for entry in cassette.entries}
+    chosen, state = newest.get(TOOL), newest.get(NODE_STATE)
+    if not isinstance(chosen, Mapping):
+        return None
+    return RecordedEvidence(record=chosen, node_state=state if isinstance(state, Mapping) else None)
 
 
 def _spoken(cassette: Cassette) -> Diagnostician:
