@@ -6,9 +6,11 @@ Doors that only make sense with AWS (deploy, chaos, fleet, the Lambda toolset, B
 import os
 import tempfile
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
+from affidavit.errors import InputRefused
 from affidavit.ports.clock import Clock, SystemClock
 from affidavit.ports.cluster.access import ClusterAccess
 from affidavit.ports.cluster.captures import NodeCaptures
@@ -134,6 +136,11 @@ def _cluster_api(settings: Settings, clients: "AwsClients") -> tuple[ControlPlan
     access = _cluster_access(settings, clients)
     if access is None:
         return None, None
+    if find_spec("kubernetes") is None:
+        raise InputRefused(
+            f"KUBERNETES_API={settings.kubernetes_api.value} needs the client of Kubernetes, which is not installed",
+            hint="pip install 'affidavit[kubernetes]', or set KUBERNETES_API=off",
+        )
     from affidavit.adapters.kubernetes.api import ClusterApis
     from affidavit.adapters.kubernetes.captures import NodeDiagnosticCaptures
     from affidavit.adapters.kubernetes.control_plane import KubernetesControlPlane
