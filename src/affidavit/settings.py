@@ -181,6 +181,20 @@ class Settings(BaseModel):
     )
 
     console_url: str = Field("", alias="CONSOLE_URL", description="where people open the console; notices link to it")
+    console_oidc_issuer: str = Field(
+        "", alias="CONSOLE_OIDC_ISSUER", description="people log in to the console at this OpenID Connect issuer"
+    )
+    console_oidc_client_id: str = Field(
+        "", alias="CONSOLE_OIDC_CLIENT_ID", description="the console's client there; needed with an issuer"
+    )
+    console_oidc_client_secret: str = Field(
+        "", alias="CONSOLE_OIDC_CLIENT_SECRET", repr=False, description="its secret; empty: a public client with PKCE"
+    )
+    console_oidc_roles_claim: str = Field(
+        "roles",
+        alias="CONSOLE_OIDC_ROLES_CLAIM",
+        description="the claim of an id token that lists viewer, operator, approver",
+    )
     notice_hosts: Names = Field(
         "hooks.slack.com,slack.com,api.pagerduty.com,api.github.com",
         alias="NOTICE_HOSTS",

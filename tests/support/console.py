@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -22,10 +23,13 @@ from affidavit.entrypoints.console.services import ConsoleServices
 from affidavit.entrypoints.http.listener import listener
 from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, load_workload_scenario
+from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.event_reader import readings_of
+from affidavit.incidents.store.context import context_key
 from affidavit.incidents.telemetry import to_nowhere
 from affidavit.ports.clock import Clock
+from affidavit.ports.table import Update
 from affidavit.settings import Settings
 from tests.support.incidents import REMAINING, Scripted, a_bench, an_incident, local_tables
 
@@ -64,6 +68,11 @@ class ServedConsole:
         bench.supervisor.receive(incident, remaining=REMAINING)
         return incident
 
+    def rewritten(self, incident: Incident, diagnosis: Diagnosis) -> None:
+        """Puts a diagnosis into the store that no investigation could have stored."""
+        told = {"diagnosis": diagnosis.model_dump_json()}
+        self.desk.app.incident_context.write(Update(key=context_key(incident.incident_id), set=told))
+
     def concluded(
         self, scenario: str = "permission-s3-statement-removed", wait: Callable[[], None] = lambda: None
     ) -> str:
@@ -76,7 +85,10 @@ class ServedConsole:
             toolbox=lambda: lambda _: DirectToolProvider(_Waiting(made.workloads(), wait)),
         )
         incident = replace(readings_of(made.event(), now=supervisor.clock.now())[0], may_join=None)
-        return supervisor.receive(incident, remaining=timedelta(minutes=2)).incident_id
+        # In a thread of its own: a browser's test runs inside an event loop, and an investigation starts one.
+        with ThreadPoolExecutor(1) as thread:
+            receipt = thread.submit(supervisor.receive, incident, remaining=timedelta(minutes=2))
+        return receipt.result().incident_id
 
 
 @dataclass(frozen=True)
@@ -99,13 +111,16 @@ def served(folder: Path, *, clock: Clock | None = None, **changes: Any) -> Gener
         state, context = local_tables(folder, clock)  # pyright: ignore[reportArgumentType] any clock
         app = replace(app, clock=clock, incident_state=state, incident_context=context)
     own = SqliteTable(folder / SESSIONS, "console", app.clock)
-    desk = ConsoleServices(app=app, session_table=own, **{"takes_links": True, **changes})
     with listener("127.0.0.1", 0) as taken:
+        base = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        if callable(oidc := changes.get("oidc")):
+            changes["oidc"] = oidc(base)
+        desk = ConsoleServices(app=app, session_table=own, **{"takes_links": True, **changes})
         server = uvicorn.Server(uvicorn.Config(console_app(desk), ws="none", log_level="error", access_log=False))
         thread = threading.Thread(target=server.run, args=([taken],), daemon=True)
         thread.start()
         while not server.started:
             time.sleep(0.01)
-        yield ServedConsole(base=f"http://127.0.0.1:{taken.getsockname()[1]}", desk=desk, folder=folder)
+        yield ServedConsole(base=base, desk=desk, folder=folder)
         server.should_exit = True
         thread.join(10)

@@ -181,7 +181,7 @@ def test_every_answer_tells_the_browser_what_to_refuse(console: ServedConsole, p
     assert answer.headers["content-security-policy"] == CONTENT_POLICY
     assert answer.headers["x-frame-options"] == "DENY"
     assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["referrer-policy"] == "same-origin"
     if not path.startswith("/static"):
         assert answer.headers["cache-control"] == "no-store"
 

@@ -132,7 +132,7 @@ def test_hostile_text_stays_text(console: ServedConsole) -> None:
     hostile = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{7*7}}\u202e"
     pointer = a_pointer("get_recent_logs", "/events/0/message", MESSAGE, hostile)
     diagnosis = a_diagnosis(pointer).model_copy(update={"root_cause": hostile, "gaps": (hostile,)})
-    console.investigated(Scripted(diagnosis=diagnosis), message=hostile)
+    console.rewritten(console.investigated(message=hostile), diagnosis)
     client = console.browser()
     for path in ("/", "/incidents/inc-1", "/incidents/inc-1/evidence/0", "/?q=" + hostile):
         text = client.get(path).text

@@ -33,6 +33,8 @@ from affidavit.settings import Settings
 from affidavit.telemetry import flush, start_exporting
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from affidavit.entrypoints.mcp.http_app import Door
 
 HOST: Final = "127.0.0.1"
@@ -176,7 +178,17 @@ def _door(verifier: TokenVerifier, settings: Settings, options: McpOptions, url:
         issuer=settings.mcp_oauth_issuer,
         is_stateless=options.is_stateless,
         rates=RequestRates(settings.mcp_requests_per_minute),
+        console=_console(settings),
     )
+
+
+def _console(settings: Settings) -> "ASGIApp | None":
+    """Where people can log in, the console is served too."""
+    if not settings.console_oidc_issuer:
+        return None
+    from affidavit.entrypoints.console.deployed import deployed_console
+
+    return deployed_console(settings, is_long_lived=True)
 
 
 def _verifier(options: McpOptions, settings: Settings) -> TokenVerifier:

@@ -14,6 +14,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from affidavit import __version__
 from affidavit.entrypoints.console.access.headers import SafeHeaders
 from affidavit.entrypoints.console.access.login import login_page
+from affidavit.entrypoints.console.access.oidc import CALLBACK
+from affidavit.entrypoints.console.access.oidc_pages import begin_page, callback_page
 from affidavit.entrypoints.console.door import answered, error_page
 from affidavit.entrypoints.console.pages.share import shared_page
 from affidavit.entrypoints.console.rendering import static_files
@@ -30,6 +32,8 @@ def console_app(desk: ConsoleServices, *, hooks: Sequence[BaseRoute] = ()) -> St
             Route("/health", _health),
             Route("/static/{name}", _static),
             Route("/login", _with(login_page, desk)),
+            Route("/login/start", _with(begin_page, desk)),
+            Route(CALLBACK, _with(callback_page, desk)),
             Route("/s/{token}", _with(shared_page, desk)),
             *(Route(page.path, answered(page, desk), methods=list(page.methods)) for page in pages(desk.app.settings)),
             *([Mount("/hooks", routes=list(hooks))] if hooks else []),

@@ -30,7 +30,9 @@ def _serve(settings: Settings, port: int, taken: socket.socket) -> None:
         import uvicorn
 
         from affidavit.entrypoints.console.access.login import laptop_link
+        from affidavit.entrypoints.console.access.oidc import oidc_login
         from affidavit.entrypoints.console.app import console_app
+        from affidavit.entrypoints.console.deployed import own_hosts
         from affidavit.entrypoints.console.services import ConsoleServices
     except ModuleNotFoundError as error:
         raise InputRefused(
@@ -38,9 +40,13 @@ def _serve(settings: Settings, port: int, taken: socket.socket) -> None:
         ) from error
     app = build_app(settings)
     own = SqliteTable(settings.data_dir / SESSIONS, "console", app.clock)
-    desk = ConsoleServices(app=app, session_table=own, takes_links=True)
-    print(f"affidavit: console on http://{HOST}:{port}; open this address, it works once:", file=sys.stderr)
-    print(laptop_link(desk, f"http://{HOST}:{port}"), flush=True)
+    oidc = oidc_login(settings)
+    desk = ConsoleServices(app=app, session_table=own, takes_links=oidc is None, oidc=oidc, hosts=own_hosts(settings))
+    if oidc is not None:
+        print(f"affidavit: console on http://{HOST}:{port}; people log in at {oidc.issuer}", file=sys.stderr)
+    else:
+        print(f"affidavit: console on http://{HOST}:{port}; open this address, it works once:", file=sys.stderr)
+        print(laptop_link(desk, f"http://{HOST}:{port}"), flush=True)
     config = uvicorn.Config(console_app(desk), ws="none", log_level="warning", access_log=False)
     serving = uvicorn.Server(config)
     with suppress(KeyboardInterrupt):

@@ -20,7 +20,7 @@ from affidavit.errors import AffidavitError, InputRefused
 
 READ_SCOPE: Final = AccessScope.READ
 # Only signatures that need the issuer's private key: a shared secret could be anybody's.
-_ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+SIGNATURES: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 LOOKED_UP_AGAIN: Final = 300.0
 _SHORTEST_KEY: Final = 16
 _LOG = logging.getLogger(__name__)
@@ -111,7 +111,7 @@ class JwtVerifier:
         return jwt.decode(
             token,
             key.key,
-            algorithms=list(_ALGORITHMS),
+            algorithms=list(SIGNATURES),
             audience=self.audience,
             issuer=self.issuer,
             leeway=30,

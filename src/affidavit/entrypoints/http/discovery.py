@@ -55,14 +55,22 @@ def keys_at(url: str) -> jwt.PyJWKClient:
     return jwt.PyJWKClient(url, timeout=FETCH_SECONDS)
 
 
-def _address(issuer: str) -> str:
-    """Of the keys. The document has to name the very issuer it was asked for, so nobody can speak for another."""
+def issuer_document(issuer: str) -> dict[str, Any]:
+    """What an issuer says of itself. It has to name the very issuer it was asked for: nobody can speak for another.
+
+    Raises PyJWKClientConnectionError.
+    """
     document = next((found for url in _places(issuer) if (found := _fetched(url)) is not None), None)
     if document is None:
         raise PyJWKClientConnectionError(f"{issuer} says nowhere where its keys are")
     if document.get("issuer") != issuer:
         raise PyJWKClientConnectionError(f"the document of {issuer} names another issuer")
-    url = document.get("jwks_uri")
+    return document
+
+
+def _address(issuer: str) -> str:
+    """Of the keys."""
+    url = issuer_document(issuer).get("jwks_uri")
     if not isinstance(url, str) or urlsplit(url).scheme not in _schemes(issuer):
         raise PyJWKClientConnectionError(f"the document of {issuer} has no address of keys that can be trusted")
     return url
@@ -83,7 +91,7 @@ def _schemes(issuer: str) -> frozenset[str]:
 def _fetched(url: str) -> dict[str, Any] | None:
     """None when there is no such document."""
     try:
-        with _opener().open(url, timeout=FETCH_SECONDS) as response:
+        with without_redirects().open(url, timeout=FETCH_SECONDS) as response:
             found: Any = json.loads(response.read(MOST_BYTES))
     except urllib.error.HTTPError as error:
         error.close()
@@ -97,7 +105,7 @@ def _fetched(url: str) -> dict[str, Any] | None:
     return found  # pyright: ignore[reportUnknownVariableType]  # a JSON object, whose values are checked one by one
 
 
-def _opener() -> urllib.request.OpenerDirector:
+def without_redirects() -> urllib.request.OpenerDirector:
     return urllib.request.build_opener(_NoRedirect())
 
 

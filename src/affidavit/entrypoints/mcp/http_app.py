@@ -22,7 +22,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from affidavit import __version__
 from affidavit.entrypoints.http.auth import READ_SCOPE
@@ -47,7 +47,7 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 class Door:
     """`hosts` are names (with port) this server may be called by besides loopback; `issuer` signs OAuth tokens.
 
-    Pages of `origins` may call this server; other pages may not.
+    Pages of `origins` may call this server; other pages may not. `console` answers all other paths.
     """
 
     verifier: TokenVerifier
@@ -57,6 +57,7 @@ class Door:
     issuer: str = ""
     is_stateless: bool = False
     rates: RequestRates | None = None
+    console: ASGIApp | None = None
 
 
 def http_app(server: Server[Any], door: Door) -> Starlette:
@@ -82,6 +83,7 @@ def http_app(server: Server[Any], door: Door) -> Starlette:
             Route("/sse", endpoint=guarded(_sse_stream(server, sse)), methods=["GET"]),
             Mount(_SSE_MESSAGES, app=guarded(sse.handle_post_message)),
             *_metadata_routes(door),
+            *([Mount("/", app=door.console)] if door.console is not None else []),
         ],
         middleware=[
             *_cors(door.origins),

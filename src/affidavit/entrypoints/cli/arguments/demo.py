@@ -16,13 +16,16 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the node's bundle and report.")] = Path(
         "affidavit-demo"
     ),
+    console: Annotated[
+        bool, typer.Option("--console", help="Leave the console open at the end, to look around; Ctrl-C ends it.")
+    ] = False,
 ) -> None:
     """Tell the whole story on this machine: a fault, its alert, the investigation, a diagnosis that is proven.
 
-    Needs no AWS account, takes under two minutes, and leaves nothing running.
+    Needs no AWS account, takes under two minutes, and leaves nothing running; with --console until you stop it.
 
     Example: affidavit demo --out build/demo
     """
     from affidavit.entrypoints.cli.demo.command import DemoOptions, run_demo
 
-    raise typer.Exit(run_demo(DemoOptions(provider=provider, model=model, out=out)))
+    raise typer.Exit(run_demo(DemoOptions(provider=provider, model=model, out=out, has_console=console)))

@@ -32,6 +32,7 @@ class DemoOptions:
     provider: str
     model: str
     out: Path
+    has_console: bool = False
 
 
 def run_demo(options: DemoOptions) -> Exit:
@@ -40,6 +41,9 @@ def run_demo(options: DemoOptions) -> Exit:
     chat, bedrock = _chat(options)
     with _sandbox(chat, bedrock, story) as environment:
         _tell_incident(story, environment)
+        if options.has_console:
+            _look_around(story, options.out)
+            return Exit.DONE
     _tell_node(story, options.out)
     story.step("Done")
     story.say(f"Everything that was started is stopped. It took {time.monotonic() - started:.0f} seconds.")
@@ -127,6 +131,19 @@ def _tell_incident(story: Story, environment: Mapping[str, str]) -> None:
     story.step("The fault is taken back, exactly")
     _command(story, "chaos restore")
     _command(story, "sandbox invoke")
+
+
+def _look_around(story: Story, out: Path) -> None:
+    """Adds a node's incident, then serves the console until it is stopped; the sandbox lives as long."""
+    from affidavit.entrypoints.console.laptop import run_console
+
+    story.step("A worker node beside it: out of memory, and its network plugin lost")
+    _command(story, f"sample --faults {FAULTS} --out {shlex.quote(str(out))}")
+    bundle = max(out.glob("*.tar.gz"), key=lambda file: file.stat().st_mtime)
+    node = next(part for part in bundle.name.split("_") if part.startswith("i-"))
+    _command(story, f"incident submit --node {node} --bundle {shlex.quote(str(bundle))} --offline")
+    story.step("Look around in the console; Ctrl-C ends it and everything that was started")
+    run_console(port=0)
 
 
 def _reader() -> "Supervisor":

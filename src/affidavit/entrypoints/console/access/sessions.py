@@ -89,10 +89,14 @@ class OneTime:
 
     def issue(self, note: Mapping[str, JsonValue]) -> str:
         value = secrets.token_urlsafe(32)
+        self.keep(value, note)
+        return value
+
+    def keep(self, value: str, note: Mapping[str, JsonValue]) -> None:
+        """Of a random value that somebody else made."""
         ttl = (self._clock.now() + self._lifetime).timestamp()
         key = self._key(value)
         self._table.write(Put(item={**note, "pk": key.pk, "sk": key.sk, "until": ttl, "ttl": int(ttl)}, when=Absent()))
-        return value
 
     def redeem(self, value: str) -> Mapping[str, JsonValue] | None:
         """The note; None when the value is unknown, too old, or was redeemed before. Of many callers one gets it."""
