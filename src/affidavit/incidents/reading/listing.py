@@ -15,6 +15,7 @@ PAGE = 50
 # A page that finds little ends after so many: it says how far it looked, and a link goes on from there.
 MOST_LOOKED_AT = 1000
 MOST_IN_WORK = 100
+_AT_ONCE = 200
 _DAYS_KEPT = 400
 
 
@@ -109,12 +110,18 @@ class IncidentListing:
         empty = 0
         while day.date() >= oldest.date() and empty <= self.states.days_kept:
             is_empty = True
-            for key, incident_id in self.states.received_on(day, after=after, limit=MOST_LOOKED_AT):
+            for key, incident_id in self._received(day, after):
                 is_empty = False
                 if wanted.since is not None and key.partition("#")[0] < oldest.isoformat():
                     return
                 yield key, self.states.get_state(incident_id)
             day, after, empty = day - timedelta(days=1), "", empty + 1 if is_empty else 0
+
+    def _received(self, day: datetime, after: str) -> Iterator[tuple[str, IncidentId]]:
+        """All of a day, asked for in parts: a day of an alert storm has more than a page may look at."""
+        while some := self.states.received_on(day, after=after, limit=_AT_ONCE):
+            yield from some
+            after = some[-1][0]
 
 
 def _page(found: list[ListedIncident], *, next_cursor: str, looked_at: int, back_to: str) -> IncidentPage:
