@@ -13,6 +13,11 @@ _SERVER = re.compile(r"server at \"(?P<host>[\w.-]+)\"(?: \((?P<ip>[\d.]+)\))?, 
 _KEYED = re.compile(
     r"host(?:name)?[\"']?\s*[=:]\s*[\"']?(?P<host>[\w-]+(?:\.[\w-]+)+)[\"']?,?\s*(?:port[=:]\s*(?P<port>\d+))?"
 )
+_ON_PORT = re.compile(
+    r"\b(?P<host>(?:\d{1,3}\.){3}\d{1,3}|[a-z0-9-]+(?:\.[a-z0-9-]+)+),? "
+    r"(?:on |at |using )?port[ =:]+(?P<port>\d{2,5})\b",
+    re.IGNORECASE,
+)
 _LOOKED_UP = re.compile(
     r"(?:ENOTFOUND|EAI_AGAIN|UnknownHostException:|lookup|host name \") ?(?P<host>[\w-]+(?:\.[\w-]+)+)"
 )
@@ -61,7 +66,7 @@ class Target:
 def targets(texts: Iterable[str]) -> list[Target]:
     found: dict[str, Target] = {}
     for text in texts:
-        for pattern in (_SERVER, _URL, _PAIR, _KEYED, _LOOKED_UP):
+        for pattern in (_SERVER, _URL, _PAIR, _KEYED, _ON_PORT, _LOOKED_UP):
             for match in pattern.finditer(text):
                 target = _target(match.groupdict())
                 if target is not None:
