@@ -259,6 +259,39 @@ class Settings(BaseModel):
         description="functions, by comma, whose state the watchdog keeps once runs go well on it; empty: none",
     )
 
+    hook_alertmanager_secret: str = Field(
+        "",
+        alias="HOOK_ALERTMANAGER_SECRET",
+        repr=False,
+        description="switches on /hooks/alertmanager: its bearer token, or the password of basic authentication",
+    )
+    hook_grafana_secret: str = Field(
+        "",
+        alias="HOOK_GRAFANA_SECRET",
+        repr=False,
+        description="switches on /hooks/grafana: HMAC secret or bearer token",
+    )
+    hook_pagerduty_secret: str = Field(
+        "",
+        alias="HOOK_PAGERDUTY_SECRET",
+        repr=False,
+        description="switches on /hooks/pagerduty: secrets, by comma, that its webhooks are signed with",
+    )
+    hook_generic_secret: str = Field(
+        "",
+        alias="HOOK_GENERIC_SECRET",
+        repr=False,
+        description="switches on /hooks/generic: what deliveries are signed with",
+    )
+    hook_labels: Names = Field(
+        "",
+        alias="HOOK_LABELS",
+        description="labels that name the subject, as node=labels.kubernetes_node,function_name=labels.lambda",
+    )
+    hook_requests_per_minute: Count = Field(
+        120, alias="HOOK_REQUESTS_PER_MINUTE", description="deliveries of one source that the hooks take in a minute"
+    )
+
     chaos_accounts: Names = Field(
         "", alias="CHAOS_ACCOUNTS", description="accounts, by comma, in which `affidavit chaos` may act; empty: none"
     )

@@ -12,6 +12,8 @@ class Handled(StrEnum):
     DEFERRED = "deferred"
     LOST = "taken over"
     AWAITING = "awaiting evidence"
+    STORED = "stored"
+    """It was opened, and somebody else runs it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

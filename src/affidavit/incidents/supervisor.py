@@ -4,7 +4,7 @@ A duplicate is answered with a read or two, so nothing here loads what only an a
 library (`diagnostician` builds the investigator at the moment it is needed) nor the verifier.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from affidavit.errors import Conflict
@@ -46,6 +46,13 @@ class Supervisor(Equipment):
     def resume(self, incident_id: IncidentId, *, remaining: timedelta) -> Handled:
         """Give an incident that is due its next attempt."""
         return self._handled(self._known(incident_id), remaining).handled
+
+    def resume_stored(self, lease: Lease, *, remaining: timedelta) -> Handled:
+        """Run an incident that was only opened: under its first lease while that lasts, else as one that is due."""
+        seen = self._known(lease.incident_id)
+        if seen.epoch == lease.epoch and seen.is_leased(self.clock.now()):
+            return self.run(replace(lease, deadline=self.clock.now() + remaining))
+        return self._handled(seen, remaining).handled
 
     def redrive(self, incident_id: IncidentId, *, remaining: timedelta) -> Handled:
         """Run an incident again on a person's word, whether or not it is due. One that has a diagnosis is kept."""

@@ -158,12 +158,34 @@ def _serve_http(server: Server[Any], door: "Door", taken: socket.socket, url: st
 
     print(f"affidavit: MCP on {url} (SSE: /sse, health: /health)", file=sys.stderr)
     protocol = bounded_protocol(ConnectionLimits(most=most_connections))
-    config = uvicorn.Config(http_app(server, door), http=protocol, ws="none", log_level="warning", access_log=False)
+    config = uvicorn.Config(
+        _with_hooks(http_app(server, door)), http=protocol, ws="none", log_level="warning", access_log=False
+    )
     serving = uvicorn.Server(config)
     with suppress(KeyboardInterrupt):  # it has ended in good order, and says this last
         serving.run([taken])
     if not serving.started:
         raise InvariantBroken("the HTTP server did not start", hint="the lines before this one say why")
+
+
+def _with_hooks(app: "ASGIApp") -> "ASGIApp":
+    """The webhooks beside it, where a secret of a source is set."""
+    from affidavit.bootstrap import build_app
+    from affidavit.entrypoints.http.hooks.app import beside, hooks_app
+    from affidavit.entrypoints.http.hooks.wiring import build_hooks, hook_secrets
+
+    settings = Settings.from_environment()
+    if not hook_secrets(settings):
+        return app
+    hooks = build_hooks(build_app(settings), emit=_to_errors, runs_here=True)
+    if hooks is None:
+        return app
+    print(f"affidavit: alerts on /hooks/{{{', '.join(hooks.secrets)}}}", file=sys.stderr)
+    return beside(app, hooks_app(hooks))
+
+
+def _to_errors(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _door(verifier: TokenVerifier, settings: Settings, options: McpOptions, url: str) -> "Door":

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -27,10 +27,18 @@ def deliver(
     event: Mapping[str, Any], supervisor: Supervisor, quarantine: ObjectStore, *, remaining: timedelta
 ) -> list[Delivered]:
     """Raises the first failure after all records had their turn, so that the event source tries again."""
+    readings = readings_of(event, now=supervisor.clock.now())
+    return deliver_readings(readings, supervisor, quarantine, remaining=remaining)
+
+
+def deliver_readings(
+    readings: Sequence[AlertReading], supervisor: Supervisor, quarantine: ObjectStore, *, remaining: timedelta
+) -> list[Delivered]:
+    """What became of each. Raises the first failure after all had their turn."""
     until = supervisor.clock.now() + remaining
     done: list[Delivered] = []
     failures: list[Exception] = []
-    for notice in readings_of(event, now=supervisor.clock.now()):
+    for notice in readings:
         try:
             done.append(_handle(notice, supervisor, quarantine, until - supervisor.clock.now()))
         except Exception as error:  # noqa: BLE001 raised below; one record must not cost the others

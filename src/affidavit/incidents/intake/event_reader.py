@@ -1,7 +1,7 @@
 """Reads an event into incidents, record by record. A bad record harms no other."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
@@ -72,8 +72,13 @@ def _guarded(raw: Any, now: datetime) -> list[AlertReading]:
 
 
 def _guarded_part(part: Any, raw: Any, envelope: Envelope) -> AlertReading:
+    return guarded(raw, lambda: _news(part) or meaning_of(part, envelope))
+
+
+def guarded(raw: Any, read: Callable[[], AlertReading]) -> AlertReading:
+    """What `read` makes of it, or the record as it came with what is wrong."""
     try:
-        return _news(part) or meaning_of(part, envelope)
+        return read()
     except (ValueError, RecursionError, UnreadableAlert) as error:
         return _bad(raw, error)
 

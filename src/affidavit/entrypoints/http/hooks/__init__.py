@@ -1,0 +1,1 @@
+"""Webhooks: monitoring systems post their alerts here."""

@@ -1,0 +1,1 @@
+"""Reads what monitoring systems post to our webhooks."""
