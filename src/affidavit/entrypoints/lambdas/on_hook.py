@@ -8,9 +8,9 @@ from typing import Any
 from starlette.applications import Starlette
 
 from affidavit.bootstrap import build_app
-from affidavit.entrypoints.http.asgi import answer_event
 from affidavit.entrypoints.http.hooks.app import hooks_app
 from affidavit.entrypoints.http.hooks.wiring import build_hooks
+from affidavit.entrypoints.http.lambda_events import answer_event
 from affidavit.errors import InputRefused
 from affidavit.incidents.telemetry import to_stdout
 from affidavit.settings import Settings
