@@ -45,6 +45,10 @@ _HAS_TIME = re.compile(rb'.{0,40}?\d\d:\d\d:\d\d|.{0,200}?"(?:ts|time|timestamp)
 _RECORDS = re.compile(rb'\s*\[?\{?\s*"?(?:__REALTIME_TIMESTAMP|_SOURCE_REALTIME_TIMESTAMP|SYSLOG_IDENTIFIER)"? ?[:=]')
 # The same in one array on one line.
 _ARRAY = re.compile(rb'\[\s*\{.{0,2000}?"__REALTIME_TIMESTAMP" ?:', re.DOTALL)
+# What a program wrote into the kernel's buffer: its name stands where a journal has the host's.
+_IN_KERNEL_BUFFER = re.compile(
+    rb"(?:\[ *\d{1,9}\.\d{6}\]|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{6}\S*) [^\s\[:]+(?:\[\d+\])?: "
+)
 # Lines that end in a carriage return alone are no lines to any reader of ours.
 _RETURNS = 3
 
@@ -96,7 +100,8 @@ def _known(path: str, role: FileRole, head: bytes) -> Recognition:
 
 def _names_others(lines: Sequence[bytes], role: FileRole) -> bool:
     """Whether a journal's lines name programs whose rules do not read this file."""
-    others = sum(component_named(line) not in (None, *role.holds) for line in lines)
+    journal = [line for line in lines if _IN_KERNEL_BUFFER.match(line) is None]
+    others = sum(component_named(line) not in (None, *role.holds) for line in journal)
     return others >= max(1, _MIXED_SHARE * len(lines))
 
 
