@@ -188,7 +188,7 @@ class _Case:
         return RootCause(
             cause=root.condition.name,
             fault_type=root.condition.fault_type,
-            since=root.began,
+            since=self._since(root),
             until=None if root.is_open else root.ended,
             still_open=root.is_open,
             explains=tuple(dict.fromkeys(each for each in explains if each not in mine)),
@@ -198,6 +198,14 @@ class _Case:
             first_step=self.evidence.first_steps.get(lead.rule, ""),
             on=entity_line(root),
         )
+
+    def _since(self, root: SeenCondition) -> datetime | None:
+        """When its outbreak began that brought about the first of its effects."""
+        effects = [link.effect.began for link in self.effects.get(root.id, ()) if link.effect.began is not None]
+        if root.began is None or min(effects, default=root.began) >= root.began:
+            return root.began
+        found = root.outbreak_before(min(effects))
+        return root.began if found is None else found[0]
 
     def _proof(self, root: str, reached: Sequence[str]) -> list[CausalLink]:
         inside = {root, *reached}

@@ -56,6 +56,8 @@ class ShownBy(_Data):
     """By kind of entity: a pattern that one of the finding's names of this kind must match."""
     unless_seen: Texts = ()
     """Does not count when one of these rules found something in the same component."""
+    when_seen: Texts = ()
+    """Counts only when one of these rules found something, in whichever component: a second witness."""
     component: str | None = None
 
     def fits(self, finding: Finding) -> bool:
@@ -115,6 +117,11 @@ class Condition(_Data):
     @cached_property
     def signs(self) -> frozenset[str]:
         return frozenset(sign.by for sign in self.shown_by)
+
+    @cached_property
+    def witnesses(self) -> frozenset[str]:
+        """Rules that decide whether a sign counts."""
+        return frozenset(name for sign in self.shown_by for name in (*sign.unless_seen, *sign.when_seen))
 
 
 def _search(pattern: str, text: str) -> bool:

@@ -1,6 +1,6 @@
 """Loads the causal graph. It says which condition a finding shows, and which conditions can cause which."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, cached_property
@@ -46,7 +46,7 @@ class CausalGraph:
             fitting = [
                 (condition, place)
                 for condition, place, sign in self._signs.get(name, ())
-                if sign.fits(finding) and not any((rule, finding.component) in seen for rule in sign.unless_seen)
+                if sign.fits(finding) and _holds(sign, finding, seen)
             ]
             if fitting:
                 # The first condition that claims the rule wins.
@@ -101,8 +101,15 @@ class CausalGraph:
         ]
 
 
+def _holds(sign: ShownBy, finding: Finding, seen: Collection[tuple[str, str]]) -> bool:
+    """Whether what else was found lets the sign count."""
+    if any((rule, finding.component) in seen for rule in sign.unless_seen):
+        return False
+    return not sign.when_seen or any(rule in sign.when_seen for rule, _ in seen)
+
+
 def _is_narrow(sign: ShownBy) -> bool:
-    return bool(sign.says or sign.where or sign.component or sign.unless_seen)
+    return bool(sign.says or sign.where or sign.component or sign.unless_seen or sign.when_seen)
 
 
 def _joined(path: CausalPath, step: CausalPath) -> CausalPath:

@@ -24,7 +24,7 @@ def check_graph(graph: CausalGraph, knowledge: Knowledge | None = None) -> None:
     known = knowledge or load_knowledge()
     names = {name for rule in known.rules for name in (rule.id, rule.signal)}
     for condition in graph.conditions.values():
-        if lost := sorted(condition.signs - names):
+        if lost := sorted((condition.signs | condition.witnesses) - names):
             raise InputRefused(
                 f"{condition.id} is said to be shown by {', '.join(lost)}; there is no such rule or signal"
             )

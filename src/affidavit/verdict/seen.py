@@ -1,6 +1,6 @@
 """Groups findings by the condition they show: one fault, however many files and rules show it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -57,6 +57,16 @@ class SeenCondition:
         return min(starts, default=None)
 
     @cached_property
+    def outbreaks(self) -> tuple[tuple[datetime, datetime], ...]:
+        """When each stretch of it began and was last seen. A fault that a line ended did not reach into the next."""
+        return tuple(sorted(stretch for finding in self.current for stretch in _outbreaks(finding)))
+
+    def outbreak_before(self, moment: datetime) -> tuple[datetime, datetime] | None:
+        """The last outbreak that began at `moment` or before."""
+        earlier = [stretch for stretch in self.outbreaks if stretch[0] <= moment]
+        return earlier[-1] if earlier else None
+
+    @cached_property
     def ended(self) -> datetime | None:
         return max((finding.last_seen for finding in self.current if finding.last_seen is not None), default=None)
 
@@ -86,8 +96,19 @@ def _folded(condition: Condition, signs: Iterable[tuple[int, Finding]]) -> SeenC
     return SeenCondition(condition=condition, findings=tuple(finding for _, finding in ordered))
 
 
+def _outbreaks(finding: Finding) -> Iterator[tuple[datetime, datetime]]:
+    """Of the first, only its start is known when the index lists the last ones alone."""
+    if finding.first_seen is None or finding.last_seen is None:
+        return
+    listed = [(episode.start, episode.end) for episode in finding.episodes or () if episode.cleared_at is None]
+    if not finding.episodes or finding.episodes_total is not None:
+        yield finding.first_seen, finding.first_seen if listed else finding.last_seen
+    yield from listed
+
+
 def _time(finding: Finding) -> tuple[bool, float, str]:
-    began = finding.since or finding.first_seen
+    """By its first line: that one shows where the fault began, also when it came again."""
+    began = min((start for start, _ in _outbreaks(finding)), default=None)
     return began is None, began.timestamp() if began is not None else 0.0, finding.finding_id
 
 

@@ -85,10 +85,16 @@ def can_precede(cause: SeenCondition, effect: SeenCondition, path: CausalPath, c
     slack = clocks.between(cause, effect)
     is_late = cause.began - cause.condition.seen_late - slack > effect.began
     if is_late and not (clocks.stepped and _stands_before(cause, effect)):
-        return False
+        return _has_outbreak_before(cause, effect.began, path, slack)
     if cause.condition.lasts or cause.ended is None:
         return True
     return effect.began <= cause.ended + path.within + slack
+
+
+def _has_outbreak_before(cause: SeenCondition, began: datetime, path: CausalPath, slack: timedelta) -> bool:
+    """Whether an earlier outbreak of the cause came before the effect and was not long over by then."""
+    found = cause.outbreak_before(began + slack)
+    return found is not None and (cause.condition.lasts or began <= found[1] + path.within + slack)
 
 
 def _stands_before(cause: SeenCondition, effect: SeenCondition) -> bool:

@@ -79,10 +79,20 @@ def test_a_sample_that_is_read_as_something_else_is_refused_when_loaded() -> Non
 
 @pytest.mark.parametrize("time", [b"[   12.100000]", b"2026-01-15T10:25:03,551000+00:00"])
 def test_lines_that_systemd_wrote_into_the_kernels_buffer_do_not_make_it_a_journal(time: bytes) -> None:
-    head = time + b" systemd[1]: Mounted Kernel Trace File System.\n" + time + b" Out of memory: Killed process 22 (java)\n"
+    head = (
+        time
+        + b" systemd[1]: Mounted Kernel Trace File System.\n"
+        + time
+        + b" Out of memory: Killed process 22 (java)\n"
+    )
     assert recognise("kernel/dmesg.current", head).read_as == "kernel/dmesg.current"
 
 
 def test_a_journal_with_times_since_boot_is_a_journal_wherever_it_lies() -> None:
-    head = b"[ 8124.551000] ip-10-0-1-142 kubelet[3478]: E0115 10:25:03.123456    3478 kubelet.go:2900] \"x\"\n" * 3
+    head = b'[ 8124.551000] ip-10-0-1-142 kubelet[3478]: E0115 10:25:03.123456    3478 kubelet.go:2900] "x"\n' * 3
     assert recognise("kernel/dmesg.current", head).read_as == "var_log/messages"
+
+
+def test_a_journal_of_a_program_that_only_the_path_knows_is_read_by_its_rules() -> None:
+    line = b"2026-01-15T10:25:03.123456+0000 ip-10-0-1-2 eks-ebs-csi-driver[312]: E0115 10:25:03.123456 1 driver.go:124] x\n"
+    assert recognise("automode/eks-ebs-csi-driver.txt", line * 5).read_as == "automode/eks-ebs-csi-driver.txt"

@@ -39,6 +39,7 @@ PROMISED = {
     "networking.loopback-missing": "high",
     "networking.mac-address-policy": "medium",
     "networking.name-server-custom": "info",
+    "networking.name-server-local": "info",
     "networking.name-servers-ignored": "low",
     "networking.no-name-server": "high",
     "networking.reject-rule-unexpected": "medium",

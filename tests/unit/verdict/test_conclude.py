@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from zlib import crc32
 
 from affidavit.evidence.confidence import Confidence, Level
-from affidavit.evidence.finding import Evidence, FaultState, Finding, LineRange, NamedEntity, Occurrence
+from affidavit.evidence.finding import Episode, Evidence, FaultState, Finding, LineRange, NamedEntity, Occurrence
 from affidavit.evidence.severity import Severity
 from affidavit.evidence.verdict import NodeVerdict, Refutation, VerdictState
 from affidavit.knowledge import load_knowledge
@@ -292,3 +292,36 @@ def test_what_another_cause_explains_is_no_alternative() -> None:
     )
     assert leads(verdict) == ["F-004", "F-001"] or leads(verdict) == ["F-001", "F-004"]
     assert verdict.alternatives == ()
+
+
+def outbreaks(finding: Finding, *minutes: tuple[float, float], cleared: bool = False) -> Finding:
+    """The finding with stretches of time of its own; the last one is what is open now."""
+    at = [(START + timedelta(minutes=start), START + timedelta(minutes=end)) for start, end in minutes]
+    episodes = tuple(Episode(start=start, end=end, count=1, cleared_at=end if cleared else None) for start, end in at)
+    last = replace(episodes[-1], cleared_at=None)
+    return replace(finding, episodes=(*episodes[:-1], last), since=at[-1][0])
+
+
+def test_an_earlier_outbreak_of_a_cause_explains_what_followed_it() -> None:
+    disk = outbreaks(seen("kernel.block-io-error", 10), (10, 12), (160, 170))
+    verdict = verdict_on(disk, seen("kernel.filesystem-read-only", 10.5))
+    assert leads(verdict) == ["F-001"]
+    assert verdict.root_causes[0].since == START + timedelta(minutes=10)
+
+
+def test_an_outbreak_that_a_line_ended_explains_nothing_later() -> None:
+    disk = outbreaks(seen("kernel.block-io-error", 10), (10, 12), (160, 170), cleared=True)
+    assert len(leads(verdict_on(disk, seen("kernel.filesystem-read-only", 60)))) == 2
+
+
+def test_the_first_line_of_a_fault_leads_its_evidence_also_when_it_came_again() -> None:
+    late = seen("any.imds-unreachable", 40, file="kubelet/kubelet.log")
+    early = outbreaks(seen("any.imds-unreachable", 10, file="ipamd.log"), (10, 11), (150, 170))
+    assert verdict_on(late, early).root_causes[0].evidence[0] == "F-002"
+
+
+def test_a_name_server_is_blamed_only_when_pods_and_the_node_get_no_answer() -> None:
+    pods, node = seen("coredns.upstream-timeout", 10), seen("any.dns-timeout", 12)
+    assert leads(verdict_on(pods, node)) == ["F-001"]
+    assert leads(verdict_on(pods)) == []
+    assert verdict_on(pods).unexplained[0].cause_unknown

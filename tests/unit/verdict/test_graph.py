@@ -56,6 +56,11 @@ def test_a_sign_that_no_rule_is_is_refused() -> None:
         check_graph(checked_graph([condition(shown_by=["storage.gone"])]))
 
 
+def test_a_witness_that_no_rule_is_is_refused() -> None:
+    with pytest.raises(InputRefused, match=r"storage\.gone"):
+        check_graph(checked_graph([condition(shown_by=[{"by": "storage.disk-full", "when_seen": ["storage.gone"]}])]))
+
+
 def test_a_sample_that_leads_with_something_else_is_refused() -> None:
     bad = condition(samples=[{"seen": ["storage.disk-full"], "leads": []}])
     with pytest.raises(InputRefused, match="the causes are thing, not none"):

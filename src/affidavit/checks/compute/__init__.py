@@ -37,6 +37,7 @@ COMPUTATIONS: Mapping[str, Computation] = {
     "dns.long-search-list": dns.long_search_list,
     "dns.no-nameserver": dns.no_nameserver,
     "dns.own-nameserver": dns.own_nameserver,
+    "dns.local-nameserver": dns.local_nameserver,
     "dns.too-many-nameservers": dns.too_many_nameservers,
     "interfaces.adapter-counter": interfaces.adapter_counter,
     "interfaces.conntrack-counter": interfaces.conntrack_counter,

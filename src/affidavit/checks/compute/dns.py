@@ -23,6 +23,14 @@ def own_nameserver(documents: Sequence[Document]) -> Iterator[Found]:
                 yield Shown(document.path, number, f"name server {words[1]} is not the resolver of the VPC")
 
 
+def local_nameserver(documents: Sequence[Document]) -> Iterator[Found]:
+    """Finds a nameserver on the node's own loopback interface, where a pod finds only itself."""
+    for document in documents:
+        for number, words in _entries(document):
+            if words[0] == "nameserver" and len(words) > 1 and words[1].startswith(("127.", "::1")):
+                yield Shown(document.path, number, f"name server {words[1]} is the node itself")
+
+
 def _is_given(server: str) -> bool:
     return server.startswith(("127.", "169.254.", "fd00:ec2:", "::1", "fe80:")) or server.endswith(".2")
 

@@ -17,8 +17,9 @@ def none_active(documents: Sequence[Document], *, units: tuple[str, ...], called
     if (document := named(documents, _SERVICES)) is None:
         return
     states, end = _units(document)
-    if not states and not end:
+    if not states:
         yield NotComputable(document.path, f"holds no list of units, so whether {called} runs is unknown")
+        return
     found = {unit: states[unit] for unit in units if unit in states}
     if any(active in ("active", "reloading", "failed") for _, active, _ in found.values()):
         return
