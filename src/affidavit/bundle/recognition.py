@@ -114,7 +114,7 @@ def _of_another_program(lines: Sequence[bytes], role: FileRole) -> str | None:
     if not own or any(form.fits(line) for form in own for line in lines):
         return None
     read_as = _read_as(lines, _forms())
-    # A journal of programs that nobody knows is what its path says: `_names_others` has looked for those that are known.
+    # A journal of programs that nobody knows is what its path says: `_names_others` looked for known ones.
     if read_as is None or read_as == WHOLE_JOURNAL:
         return None
     return None if {*role_of(read_as).holds} & {*role.holds} else read_as

@@ -94,5 +94,5 @@ def test_a_journal_with_times_since_boot_is_a_journal_wherever_it_lies() -> None
 
 
 def test_a_journal_of_a_program_that_only_the_path_knows_is_read_by_its_rules() -> None:
-    line = b"2026-01-15T10:25:03.123456+0000 ip-10-0-1-2 eks-ebs-csi-driver[312]: E0115 10:25:03.123456 1 driver.go:124] x\n"
+    line = b"2026-01-15T10:25:03.123456+0000 ip-10-0-1-2 eks-ebs-csi-driver[312]: E0115 10:25:03.123456 1 x.go:124] x\n"
     assert recognise("automode/eks-ebs-csi-driver.txt", line * 5).read_as == "automode/eks-ebs-csi-driver.txt"
