@@ -21,7 +21,7 @@ def run_console(*, port: int | None) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="affidavit: %(message)s", force=True)
     logging.getLogger("affidavit.console").setLevel(logging.INFO)
     settings = Settings.from_environment()
-    with listener(HOST, port or PORT) as taken:
+    with listener(HOST, PORT if port is None else port) as taken:
         _serve(settings, taken.getsockname()[1], taken)
 
 

@@ -134,16 +134,23 @@ def _tell_incident(story: Story, environment: Mapping[str, str]) -> None:
 
 
 def _look_around(story: Story, out: Path) -> None:
-    """Adds a node's incident, then serves the console until it is stopped; the sandbox lives as long."""
+    """Adds a node's bundle, then serves the console until it is stopped; the sandbox lives as long."""
     from affidavit.entrypoints.console.laptop import run_console
 
     story.step("A worker node beside it: out of memory, and its network plugin lost")
     _command(story, f"sample --faults {FAULTS} --out {shlex.quote(str(out))}")
-    bundle = max(out.glob("*.tar.gz"), key=lambda file: file.stat().st_mtime)
-    node = next(part for part in bundle.name.split("_") if part.startswith("i-"))
-    _command(story, f"incident submit --node {node} --bundle {shlex.quote(str(bundle))} --offline")
+    _take_in(max(out.glob("*.tar.gz"), key=lambda file: file.stat().st_mtime))
     story.step("Look around in the console; Ctrl-C ends it and everything that was started")
     run_console(port=0)
+
+
+def _take_in(bundle: Path) -> None:
+    from affidavit.bootstrap import build_app, build_library
+    from affidavit.investigation import analyze
+    from affidavit.nodes.ingest.ingest import ingest
+    from affidavit.settings import Settings
+
+    ingest(bundle, build_library(build_app(Settings.from_environment())), analyze=analyze)
 
 
 def _reader() -> "Supervisor":
