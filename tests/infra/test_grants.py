@@ -57,6 +57,10 @@ ELSEWHERE = {
     # Whoever runs a plan reads with their own role, and writes with the executor's.
     "remediation/changer",
     "remediation/reader",
+    # The ladder of a collecting supervisor, whose permissions an operator gives along (docs/incidents.md lists them).
+    "host/console",
+    "host/eks_access",
+    "host/host_logs",
     # A deployed function reads its account out of its own ARN.
     "identity",
     "kms_signer",

@@ -20,9 +20,10 @@ def completion(
 ) -> None:
     """Print the script that lets your shell complete commands and options.
 
-    zsh reads it as ~/.zfunc/_affidavit with ~/.zfunc in fpath, fish as ~/.config/fish/completions/affidavit.fish.
+    bash reads it as ~/.local/share/bash-completion/completions/affidavit, zsh as ~/.zfunc/_affidavit with ~/.zfunc in
+    fpath, fish as ~/.config/fish/completions/affidavit.fish.
 
-    Example: affidavit completion bash > ~/.local/share/bash-completion/completions/affidavit
+    Example: affidavit completion bash
     """
     from typer.completion import get_completion_script  # pyright: ignore[reportPrivateImportUsage] - typer names it nowhere else
 
