@@ -316,6 +316,11 @@ class Settings(BaseModel):
         alias="REMEDIATION_TARGET_MINUTES",
         description="how long a repaired thing is left alone before the next one",
     )
+    remediation_people: Names = Field(
+        "",
+        alias="REMEDIATION_PEOPLE",
+        description="identities, by comma, that may approve; `*` for any part; empty: none",
+    )
     remediation_approvers: Approvers = Field(
         1, alias="REMEDIATION_APPROVERS", description="1: two people where the risk is high; 2: two people always"
     )

@@ -44,10 +44,11 @@ class Status(StrEnum):
 _NEXT = {
     Status.RECEIVED: (Status.AWAITING_EVIDENCE, Status.INVESTIGATING, Status.FAILED, Status.ERROR),
     Status.INVESTIGATING: (Status.DIAGNOSED, Status.FAILED, Status.ERROR),
-    # Nobody takes these steps yet; their names and order are fixed for whoever will.
+    # These are taken by `remediation`, each in one write with the plan's own. A plan that ended otherwise leads back.
     Status.DIAGNOSED: (Status.AWAITING_APPROVAL,),
-    Status.AWAITING_APPROVAL: (Status.REMEDIATING,),
-    Status.REMEDIATING: (Status.REMEDIATED,),
+    Status.AWAITING_APPROVAL: (Status.REMEDIATING, Status.DIAGNOSED),
+    Status.REMEDIATING: (Status.REMEDIATED, Status.DIAGNOSED),
+    Status.REMEDIATED: (Status.REMEDIATING,),
 }
 
 

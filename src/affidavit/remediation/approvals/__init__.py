@@ -1,0 +1,1 @@
+"""Who approves, and what an approval means."""

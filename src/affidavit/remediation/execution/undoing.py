@@ -1,0 +1,102 @@
+"""Takes changes back, in reverse order, and refuses where somebody else changed the state meanwhile."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from affidavit.errors import AffidavitError
+from affidavit.ports.aws_calls import ApiCall, Changer
+from affidavit.ports.json import Item
+from affidavit.remediation.actions.action_type import Aim
+from affidavit.remediation.execution.tools import (
+    ExecutorTools,
+    TakenOver,
+    aim_of,
+    described,
+    is_same,
+    type_of,
+)
+from affidavit.remediation.plan.records import Action, Plan, UndoClass
+from affidavit.remediation.plan.rendering import unified
+from affidavit.remediation.record.chain import RecordEntry
+from affidavit.remediation.record.phases import Phase
+from affidavit.remediation.record.store import PlanRow
+
+
+class UndoRefused(Exception):
+    """Why a step cannot be taken back, in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undoing:
+    tools: ExecutorTools
+
+    def undo(self, row: PlanRow, plan: Plan, why: str) -> PlanRow:
+        """Take back every step that may have been made. The row must be able to become `undoing`."""
+        self.tools.switch.check()
+        row = self.tools.move(row, Phase.UNDOING, {"why": why}, epoch=row.epoch + 1, reason=why[:500])
+        try:
+            return self._undone(row, plan, why)
+        except TakenOver:
+            raise
+        except (UndoRefused, AffidavitError) as error:
+            return self.tools.end(self.tools.plans.get(row.plan_id), plan, Phase.UNDO_FAILED, f"{why}; {error}")
+
+    def _undone(self, row: PlanRow, plan: Plan, why: str) -> PlanRow:
+        steps = intended_steps(self.tools.plans.record(row.plan_id))
+        pending = [step for step in reversed(steps) if self._is_pending(plan.actions[step])]
+        if pending:
+            row = self._take_back(row, plan, pending)
+        return self.tools.end(row, plan, Phase.UNDONE, why)
+
+    def _is_pending(self, action: Action) -> bool:
+        """False when the state of before is there already. Raises UndoRefused when it is neither."""
+        live = self.tools.live_state(action)
+        if is_same(live, action.precondition.state):
+            return False
+        if not is_same(live, action.expected):
+            changed = unified(action.expected, live)
+            raise UndoRefused(f"somebody else changed {action.target} since; it is left as it is:\n{changed}")
+        if action.undo is None:
+            raise UndoRefused(f"{action.type} on {action.target} cannot be undone")
+        return True
+
+    def _take_back(self, row: PlanRow, plan: Plan, steps: Sequence[int]) -> PlanRow:
+        granted = tuple(call for step in steps for call in _undo_calls(plan.actions[step], None))
+        changer = self.tools.door.open(self.tools.grant(row, granted))
+        for step in steps:
+            row = self._step(row, plan.actions[step], step, changer)
+        return row
+
+    def _step(self, row: PlanRow, action: Action, step: int, changer: Changer) -> PlanRow:
+        self.tools.switch.check()
+        aim = _undo_aim(action)
+        live = type_of(action).read(aim, self.tools.reader)
+        if not is_same(live.state, action.expected):
+            raise UndoRefused(f"{action.target} changed right before it was undone; it is left as it is")
+        calls = _undo_calls(action, live.token)
+        row = self.tools.move(row, Phase.UNDOING, {"step": step, "calls": described(calls)})
+        for call in calls:
+            self.tools.switch.check()
+            changer.call(call)
+        self.tools.wait_for_state(action, aim, _restored(action, live.state))
+        return self.tools.move(row, Phase.UNDOING, {"step": step, "is_undone": True})
+
+
+def intended_steps(record: Sequence[RecordEntry]) -> list[int]:
+    """The steps whose call may have been made, in order."""
+    intents = [entry.details.get("step") for entry in record if entry.phase is Phase.INTENT_WRITTEN]
+    return sorted({step for step in intents if isinstance(step, int)})
+
+
+def _undo_aim(action: Action) -> Aim:
+    return replace(aim_of(action), arguments=action.undo or {})
+
+
+def _undo_calls(action: Action, token: str | None) -> tuple[ApiCall, ...]:
+    return type_of(action).calls(_undo_aim(action), token)
+
+
+def _restored(action: Action, state: Item) -> Item:
+    if action.undo_class is UndoClass.EXACT:
+        return action.precondition.state
+    return type_of(action).expected(_undo_aim(action), state)
