@@ -89,6 +89,10 @@ FORWARD = {
     ("DIAGNOSED", "AWAITING_APPROVAL"),
     ("AWAITING_APPROVAL", "REMEDIATING"),
     ("REMEDIATING", "REMEDIATED"),
+    # A plan that ended otherwise, or was undone.
+    ("AWAITING_APPROVAL", "DIAGNOSED"),
+    ("REMEDIATING", "DIAGNOSED"),
+    ("REMEDIATED", "REMEDIATING"),
 }
 
 
