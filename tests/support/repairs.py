@@ -1,6 +1,7 @@
 """A workshop for repairs: local stores with a diagnosed incident, functions in the sandbox, people who approve."""
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,7 +21,7 @@ from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
 from affidavit.remediation.approvals.approval import Approvals
-from affidavit.remediation.approvals.people import Person, Proof
+from affidavit.remediation.approvals.people import Approver, IdentityProof
 from affidavit.remediation.citations import StoredCitations, diagnosis_digest
 from affidavit.remediation.execution.executor import Executor
 from affidavit.remediation.execution.starts import Starts
@@ -29,7 +30,7 @@ from affidavit.remediation.execution.tools import ExecutorTools
 from affidavit.remediation.plan.records import Action, OnFailedProof, Plan, PlanId, Symptom
 from affidavit.remediation.plan.seal import precondition_of, sha256_of, typed_part
 from affidavit.remediation.record.phases import Phase
-from affidavit.remediation.record.store import Move, PlanRow, PlanStore
+from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore
 from affidavit.remediation.switch import KillSwitch
 from affidavit.sandbox.laptop import Sandbox
 from affidavit.settings import Settings
@@ -38,8 +39,8 @@ from tests.support.incidents import REMAINING, Bench, a_bench, an_incident
 from tests.support.repaired_function import executor_role
 
 ROBOT = "arn:aws:iam::000000000000:user/robot"
-ALICE = Person(identity="arn:aws:iam::000000000000:user/alice", proof=Proof.AWS)
-BOB = Person(identity="arn:aws:iam::000000000000:user/bob", proof=Proof.AWS)
+ALICE = Approver(identity="arn:aws:iam::000000000000:user/alice", proof=IdentityProof.AWS)
+BOB = Approver(identity="arn:aws:iam::000000000000:user/bob", proof=IdentityProof.AWS)
 PEOPLE = frozenset({"arn:aws:iam::000000000000:user/*"})
 REGION = "ca-central-1"
 
@@ -147,10 +148,15 @@ class Workshop:
             symptoms=self.runs,
             starts=self.starts,
             clock=self.clock,
-            sleep=lambda seconds: self.clock.pass_by(timedelta(seconds=seconds)),
+            sleep=self._sleep,
             read_back_seconds=self.read_back_seconds,
         )
         return Executor(tools=tools, approvals=self.approvals)
+
+    def _sleep(self, seconds: float) -> None:
+        """The emulator settles in real time, however little of it."""
+        time.sleep(0.05)
+        self.clock.pass_by(timedelta(seconds=seconds))
 
     def incident(self, name: str) -> IncidentId:
         """A diagnosed incident of this name."""
@@ -215,9 +221,9 @@ class Workshop:
 
         first = {"incident_id": plan.incident_id, "seal": seal_of(plan)}
         moves = [
-            Move(to=Phase.PROPOSED, by=plan.created_by, details=first),
-            Move(to=Phase.CRITIC_PASSED, by="critic", details={}),
-            Move(to=Phase.AWAITING, by="supervisor", details={}),
+            PhaseMove(to=Phase.PROPOSED, by=plan.created_by, details=first),
+            PhaseMove(to=Phase.CRITIC_PASSED, by="critic", details={}),
+            PhaseMove(to=Phase.AWAITING, by="supervisor", details={}),
         ]
         return self.plans.create(plan, moves)
 
@@ -256,7 +262,3 @@ def a_workshop(folder: Path, sandbox: Sandbox | None = None) -> Workshop:
 
 def arn_of(function: str) -> str:
     return f"arn:aws:lambda:{REGION}:000000000000:function:{function}"
-
-
-def every(values: Sequence[Any]) -> Iterator[Any]:
-    yield from values

@@ -12,7 +12,7 @@ from tests.support.repairs import ALICE, BOB, ROBOT, Workshop, a_workshop
 from affidavit.errors import Conflict, InputRefused, InvariantBroken
 from affidavit.incidents.store.state import Status
 from affidavit.ports.table import Key, Update
-from affidavit.remediation.approvals.people import Person, Proof
+from affidavit.remediation.approvals.people import Approver, IdentityProof
 from affidavit.remediation.plan.records import Plan
 from affidavit.remediation.plan.seal import plan_bytes, typed_part
 from affidavit.remediation.record.check import broken_record
@@ -30,7 +30,7 @@ def a_plan(workshop: Workshop, **changes: Any) -> Plan:
     return workshop.plan(an_action(), **changes)
 
 
-def approve(workshop: Workshop, row: Any, person: Person = ALICE) -> Any:
+def approve(workshop: Workshop, row: Any, person: Approver = ALICE) -> Any:
     return workshop.approvals.approve(row.plan_id, person, typed=typed_part(row.seal))
 
 
@@ -45,7 +45,7 @@ def test_one_approval_moves_the_plan_and_its_incident(workshop):
 def test_who_proposed_cannot_approve(workshop):
     row = workshop.awaiting(a_plan(workshop))
     with pytest.raises(InputRefused, match="proposed this plan"):
-        approve(workshop, row, Person(identity=ROBOT, proof=Proof.AWS))
+        approve(workshop, row, Approver(identity=ROBOT, proof=IdentityProof.AWS))
     assert workshop.plans.get(row.plan_id).phase is Phase.AWAITING
 
 
@@ -77,14 +77,14 @@ def test_the_setting_may_ask_for_two_always(workshop):
 def test_an_identity_that_the_list_does_not_name_approves_nothing(workshop, identity):
     row = workshop.awaiting(a_plan(workshop))
     with pytest.raises(InputRefused, match="may not approve"):
-        approve(workshop, row, Person(identity=identity, proof=Proof.AWS))
+        approve(workshop, row, Approver(identity=identity, proof=IdentityProof.AWS))
 
 
 def test_the_executors_own_role_approves_nothing(workshop):
     row = workshop.awaiting(a_plan(workshop))
     role = "arn:aws:iam::000000000000:role/affidavit-executor"
     approvals = replace(workshop.approvals, people=frozenset({"*"}), executor_role=role)
-    person = Person(identity="arn:aws:sts::000000000000:assumed-role/affidavit-executor/x", proof=Proof.AWS)
+    person = Approver(identity="arn:aws:sts::000000000000:assumed-role/affidavit-executor/x", proof=IdentityProof.AWS)
     with pytest.raises(InputRefused, match="own role"):
         approvals.approve(row.plan_id, person, typed=typed_part(row.seal))
 

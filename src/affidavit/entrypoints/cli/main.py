@@ -29,6 +29,7 @@ from affidavit.entrypoints.cli.exits import EVAL_EXIT_CODES, EXIT_CODES, Exit, e
 from affidavit.entrypoints.cli.incident import command as incident_command
 from affidavit.entrypoints.cli.notice import command as notice_command
 from affidavit.entrypoints.cli.output import print_anything
+from affidavit.entrypoints.cli.remedy import command as remedy_command
 from affidavit.entrypoints.cli.rules import command as rules_command
 from affidavit.entrypoints.cli.sandbox import command as sandbox_command
 from affidavit.errors import AffidavitError
@@ -48,6 +49,7 @@ app.add_typer(rules_command.app)
 app.add_typer(sandbox_command.app)
 app.add_typer(incident_command.app)
 app.add_typer(notice_command.app)
+app.add_typer(remedy_command.app)
 app.add_typer(chaos_command.app)
 app.add_typer(baseline_command.app)
 app.add_typer(deploy_command.app)
@@ -180,7 +182,9 @@ def analyze(
 
 @app.command(epilog=EXIT_CODES)
 def verify(
-    subject: Annotated[str, typer.Argument(metavar="INDEX", help="A findings_index.json, or an incident's id.")],
+    subject: Annotated[
+        str, typer.Argument(metavar="INDEX", help="A findings_index.json, an incident's id, or a plan's.")
+    ],
     bundle: Annotated[
         str | None,
         typer.Argument(
@@ -208,6 +212,10 @@ def verify(
 
     Example: affidavit verify results/findings_index.json eks_i-0f3a9c1d7e5b24680.tar.gz
     """
+    if bundle is None and subject.startswith("plan-"):
+        from affidavit.entrypoints.cli.remedy.verify import run_verify_plan
+
+        raise typer.Exit(run_verify_plan(subject, no_color=no_color))
     if bundle is None:
         from affidavit.entrypoints.cli.incident.verify import run_verify_incident
 

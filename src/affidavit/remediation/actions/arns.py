@@ -29,3 +29,17 @@ def function_name(arn: str) -> str:
     if parsed.service != "lambda" or kind != "function" or not name or ":" in name:
         raise InputRefused(f"{arn!r} is not the ARN of a function", hint="arn:aws:lambda:region:account:function:name")
     return name
+
+
+def alias_of(arn: str) -> tuple[str, str]:
+    """The function's name and the alias, of an alias's ARN."""
+    function, _, alias = arn.rpartition(":")
+    return function_name(function), alias
+
+
+def mapping_id(arn: str) -> str:
+    parsed = parse_arn(arn)
+    kind, _, uuid = parsed.resource.partition(":")
+    if parsed.service != "lambda" or kind != "event-source-mapping" or not uuid:
+        raise InputRefused(f"{arn!r} is not the ARN of an event source mapping", hint="see ListEventSourceMappings")
+    return uuid

@@ -6,11 +6,11 @@ from typing import Any
 
 from affidavit.errors import Conflict, InputRefused
 from affidavit.ports.table import ConditionFailed, Write
-from affidavit.remediation.approvals.people import Person, check_may_approve
+from affidavit.remediation.approvals.people import Approver, check_may_approve
 from affidavit.remediation.plan.records import Plan
 from affidavit.remediation.plan.seal import typed_part
 from affidavit.remediation.record.phases import Phase
-from affidavit.remediation.record.store import Move, PlanRow, PlanStore
+from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore
 from affidavit.remediation.switch import KillSwitch
 
 
@@ -34,7 +34,7 @@ class Approvals:
     least: int = 1
     """How many people at least; a plan may ask for more, never for fewer."""
 
-    def approve(self, plan_id: str, person: Person, *, typed: str, starting: Starting | None = None) -> PlanRow:
+    def approve(self, plan_id: str, person: Approver, *, typed: str, starting: Starting | None = None) -> PlanRow:
         """`typed` are the last characters of the seal. With `starting` the last approval starts the plan, too.
 
         Raises InputRefused for who may not approve, Conflict for a plan that cannot be approved any more.
@@ -48,11 +48,11 @@ class Approvals:
         row = self.check_open(row, plan, Phase.AWAITING)
         return self._approved(row, plan, person, starting)
 
-    def reject(self, plan_id: str, person: Person, why: str) -> PlanRow:
+    def reject(self, plan_id: str, person: Approver, why: str) -> PlanRow:
         check_may_approve(person, self.people, executor_role=self.executor_role)
         return self._ended(self.plans.get(plan_id), Phase.REJECTED, person, why)
 
-    def revoke(self, plan_id: str, person: Person, why: str) -> PlanRow:
+    def revoke(self, plan_id: str, person: Approver, why: str) -> PlanRow:
         """Take a plan back that is approved and not started."""
         check_may_approve(person, self.people, executor_role=self.executor_role)
         return self._ended(self.plans.get(plan_id), Phase.REVOKED, person, why)
@@ -68,32 +68,32 @@ class Approvals:
             )
         return row
 
-    def _check_person(self, plan: Plan, row: PlanRow, person: Person) -> None:
+    def _check_person(self, plan: Plan, row: PlanRow, person: Approver) -> None:
         check_may_approve(person, self.people, executor_role=self.executor_role)
         if person.identity == plan.created_by:
             raise InputRefused(f"{person.identity} proposed this plan", hint="somebody else has to approve it")
         if person.identity in row.approvers:
             raise InputRefused(f"{person.identity} approved already", hint="a second person has to approve, too")
 
-    def _approved(self, row: PlanRow, plan: Plan, person: Person, starting: Starting | None) -> PlanRow:
+    def _approved(self, row: PlanRow, plan: Plan, person: Approver, starting: Starting | None) -> PlanRow:
         approvers = (*row.approvers, person.identity)
         details = {"seal": row.seal, "proof": person.proof.value}
         if len(approvers) < max(plan.needed_approvals, self.least):
-            move = Move(to=Phase.AWAITING, by=person.identity, details={**details, "approval": len(approvers)})
+            move = PhaseMove(to=Phase.AWAITING, by=person.identity, details={**details, "approval": len(approvers)})
             return self._advance(row, move, changes={"approvers": approvers})
-        moves = [Move(to=Phase.APPROVED, by=person.identity, details=details)]
+        moves = [PhaseMove(to=Phase.APPROVED, by=person.identity, details=details)]
         claim = StartClaim(writes=(), changes={})
         if starting is not None:
             claim = starting(plan, row)
-            moves.append(Move(to=Phase.REDEEMED, by="executor", details={"seal": row.seal}))
+            moves.append(PhaseMove(to=Phase.REDEEMED, by="executor", details={"seal": row.seal}))
         return self._advance(row, *moves, also=claim.writes, changes={"approvers": approvers, **claim.changes})
 
-    def _ended(self, row: PlanRow, phase: Phase, person: Person | None, why: str) -> PlanRow:
+    def _ended(self, row: PlanRow, phase: Phase, person: Approver | None, why: str) -> PlanRow:
         by = person.identity if person is not None else "clock"
-        return self._advance(row, Move(to=phase, by=by, details={"why": why}), changes={"reason": why})
+        return self._advance(row, PhaseMove(to=phase, by=by, details={"why": why}), changes={"reason": why})
 
     def _advance(
-        self, row: PlanRow, *moves: Move, also: Sequence[Write] = (), changes: Mapping[str, Any] | None = None
+        self, row: PlanRow, *moves: PhaseMove, also: Sequence[Write] = (), changes: Mapping[str, Any] | None = None
     ) -> PlanRow:
         try:
             return self.plans.advance(row, *moves, also=also, changes=changes)

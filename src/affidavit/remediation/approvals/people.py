@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from affidavit.errors import InputRefused
 
 
-class Proof(StrEnum):
+class IdentityProof(StrEnum):
     """How somebody proved who they are. A key that serves agents proves no person, so it is not listed."""
 
     AWS = "aws"
@@ -17,14 +17,14 @@ class Proof(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Person:
+class Approver:
     """`identity` is an ARN, or the subject that an identity provider gave. Doors make it after they checked."""
 
     identity: str
-    proof: Proof
+    proof: IdentityProof
 
 
-def check_may_approve(person: Person, allowed: frozenset[str], *, executor_role: str = "") -> None:
+def check_may_approve(person: Approver, allowed: frozenset[str], *, executor_role: str = "") -> None:
     """Raises InputRefused unless the list names the person; `*` stands for any part of a name."""
     if not person.identity or not any(fnmatchcase(person.identity, pattern) for pattern in allowed):
         raise InputRefused(

@@ -29,7 +29,8 @@ from affidavit.remediation.plan.rendering import unified
 from affidavit.remediation.plan.seal import seal_of
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.phases import Phase
-from affidavit.remediation.record.store import Move, PlanRow
+from affidavit.remediation.record.store import PhaseMove, PlanRow
+from affidavit.remediation.refused import refused_calls
 from affidavit.remediation.switch import RemediationStopped
 
 REDEEM_TRIES = 20
@@ -59,7 +60,7 @@ class Executor:
             self.approvals.check_open(row, plan, Phase.APPROVED)
             self._check_approvals(row, plan)
             claim = self.tools.starts.claim(plan, row)
-            move = Move(to=Phase.REDEEMED, by=BY, details={"seal": row.seal})
+            move = PhaseMove(to=Phase.REDEEMED, by=BY, details={"seal": row.seal})
             try:
                 return self.tools.plans.advance(row, move, also=claim.writes, changes=claim.changes)
             except ConditionFailed:
@@ -117,6 +118,8 @@ class Executor:
             return self._given_up(row, plan, step, f"{action.target} is no longer as the plan says:\n{differs}")
         calls = type_of(action).calls(aim_of(action), live.token)
         self._check_seal(row, plan)
+        if refused := list(refused_calls(calls)):
+            return self._given_up(row, plan, step, refused[0])
         intent: Item = {"step": step, "calls": described(calls), "undo": action.undo, "expected": action.expected}
         row = self.tools.move(row, Phase.INTENT_WRITTEN, intent, step=step)
         try:

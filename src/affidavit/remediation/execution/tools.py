@@ -19,7 +19,7 @@ from affidavit.remediation.plan.records import Action, Plan
 from affidavit.remediation.plan.rendering import unified
 from affidavit.remediation.plan.seal import sha256_of
 from affidavit.remediation.record.phases import Phase
-from affidavit.remediation.record.store import Move, PlanRow, PlanStore
+from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore
 from affidavit.remediation.switch import KillSwitch
 
 READ_BACK_SECONDS = 60.0
@@ -57,7 +57,7 @@ class ExecutorTools:
         until = (self.clock.now() + EXECUTOR_LEASE).timestamp()
         try:
             return self.plans.advance(
-                row, Move(to=to, by=BY, details=details or {}), changes={"until": until, **changes}
+                row, PhaseMove(to=to, by=BY, details=details or {}), changes={"until": until, **changes}
             )
         except ConditionFailed as error:
             raise TakenOver(f"plan {row.plan_id} was taken over", hint="stop; whoever has it now ends it") from error

@@ -44,7 +44,7 @@ class PlanRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Move:
+class PhaseMove:
     """A step of the record: into which phase, by whom, with what to remember."""
 
     to: Phase
@@ -64,7 +64,7 @@ class PlanStore:
     def clock(self) -> Clock:
         return self._clock
 
-    def create(self, plan: Plan, moves: Sequence[Move]) -> PlanRow:
+    def create(self, plan: Plan, moves: Sequence[PhaseMove]) -> PlanRow:
         """Store a plan whose record begins with these moves. Raises Conflict when its incident is elsewhere."""
         data, seal = plan_bytes(plan), seal_of(plan)
         self._objects.put_new(plan_key(plan.plan_id, seal), data, purpose=PURPOSE)
@@ -103,7 +103,7 @@ class PlanStore:
     def advance(
         self,
         row: PlanRow,
-        *moves: Move,
+        *moves: PhaseMove,
         also: Sequence[Write] = (),
         changes: Mapping[str, Any] | None = None,
     ) -> PlanRow:
@@ -132,7 +132,7 @@ class PlanStore:
         return [self.get(str(item["plan_id"])) for item in items]
 
     def _entered(
-        self, row: PlanRow, moves: Sequence[Move], changes: Mapping[str, Any] | None = None
+        self, row: PlanRow, moves: Sequence[PhaseMove], changes: Mapping[str, Any] | None = None
     ) -> tuple[PlanRow, list[Write]]:
         now, writes = self._clock.now(), list[Write]()
         if now < row.at:
@@ -192,7 +192,7 @@ def plan_key(plan_id: str, seal: str) -> str:
     return f"remediation/{plan_id}/{seal}.json"
 
 
-def incident_moved(before: PlanRow, after: PlanRow, move: Move, now: datetime) -> list[Write]:
+def incident_moved(before: PlanRow, after: PlanRow, move: PhaseMove, now: datetime) -> list[Write]:
     """The write that keeps the incident's status in step with its plan."""
     was, becomes = _status(before), _status(after)
     if was is becomes:

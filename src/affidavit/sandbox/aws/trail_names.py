@@ -1,14 +1,18 @@
 """Makes the emulator's CloudTrail name what a call changed, as AWS's does: by role, policy, group, table or key."""
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 
 from affidavit.adapters.aws.workload.trail import home_region
 
 # Parameters of the query protocol that name what a call is about.
 NAMING = ("RoleName", "PolicyArn", "GroupId", "NetworkAclId", "RouteTableId", "SubnetId", "VpcId", "KeyId")
+_FUNCTION = re.compile(r"/functions/([^/]+)")
+# CloudTrail keeps no code.
+_CODE = ("Code", "ZipFile")
 _CONCURRENCY = re.compile(r"/functions/[^/]+/concurrency$")
 
 
@@ -37,9 +41,22 @@ def _with_concurrency(known: Callable[..., str]) -> Callable[..., str]:
     def event_name(service: str, method: str, path: str, headers: Any, query: Any) -> str:
         if service == "lambda" and _CONCURRENCY.search(path):
             return {"PUT": "PutFunctionConcurrency", "DELETE": "DeleteFunctionConcurrency"}.get(method, "Get")
+        if service == "lambda" and path.endswith("/policy") and method == "POST":
+            return "AddPermission"
         return known(service, method, path, headers, query)
 
     return event_name
+
+
+def _as_recorded(path: str, body: bytes) -> bytes:
+    """A request to Lambda in CloudTrail's words: names begin small, and the function of the path is one of them."""
+    try:
+        asked: Any = json.loads(body or b"{}")
+    except ValueError:
+        return body
+    named = _FUNCTION.search(path)
+    request = {f"{key[:1].lower()}{key[1:]}": value for key, value in asked.items() if key not in _CODE}
+    return json.dumps(request | ({"functionName": unquote(named[1])} if named else {})).encode()
 
 
 def _with_action(known: Callable[..., None]) -> Callable[..., None]:
@@ -56,6 +73,7 @@ def _with_action(known: Callable[..., None]) -> Callable[..., None]:
     def record(service: str, method: str, path: str, headers: Any, body: bytes, query: Any, *rest: Any) -> None:
         action = parse_qs(body.decode("utf-8", errors="replace")).get("Action", [])
         asked = {**query, "Action": action[0]} if action else query
+        body = _as_recorded(path, body) if service == "lambda" else body
         with request_scope(get_account_id(), home_region(get_region()) if service == "iam" else get_region()):
             known(service, method, path, headers, body, asked, *rest)
 

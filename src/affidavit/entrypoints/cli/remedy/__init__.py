@@ -1,0 +1,1 @@
+"""`affidavit remedy`: the executor's own door."""

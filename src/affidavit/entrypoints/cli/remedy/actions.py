@@ -1,0 +1,128 @@
+"""What the commands of `affidavit remedy` do."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+import typer
+
+from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.remedy.wiring import build_remedy_desk
+from affidavit.entrypoints.report.screen import harmless
+from affidavit.remediation.plan.records import Plan
+from affidavit.remediation.plan.rendering import rendered
+from affidavit.remediation.plan.seal import plan_bytes, seal_of
+from affidavit.remediation.record.phases import Phase
+from affidavit.remediation.record.store import PlanRow
+
+DAYS = 7
+MOST_LISTED = 50
+
+
+def run_propose(incident: str, *, is_dry: bool) -> Exit:
+    desk = build_remedy_desk()
+    done = desk.proposing.propose(incident, created_by=desk.person().identity, is_dry=is_dry)
+    if not done.plan.actions:
+        _say("There is nothing that can be repaired from a source. What stays is advice:")
+        _say_all(f"  {one.step}: {one.why}" for one in done.plan.advice)
+        return Exit.FOUND
+    _say(_shown(done.plan))
+    if done.refusals:
+        _say("The Critic refuses this plan:")
+        _say_all(f"  {why}" for why in done.refusals)
+        return Exit.FOUND
+    _say("Nothing was stored." if is_dry else f"It waits for approval: affidavit remedy approve {done.plan.plan_id}")
+    return Exit.DONE
+
+
+def run_show(plan_id: str) -> Exit:
+    desk = build_remedy_desk()
+    row = desk.plans.get(plan_id)
+    _say(_shown(desk.plans.plan(row)))
+    _say(f"\nIt is {row.phase}{f': {row.reason}' if row.reason else ''}. Its record:")
+    for entry in desk.plans.record(plan_id):
+        _say(f"  {entry.number:>3} {entry.at:%Y-%m-%d %H:%M:%S} {entry.phase:<16} {entry.by}  {entry.sha256[:12]}")
+    return Exit.DONE
+
+
+def run_approve(plan_id: str, *, typed: str | None, is_starting: bool, is_dry: bool) -> Exit:
+    desk = build_remedy_desk()
+    row, person = desk.plans.get(plan_id), desk.person()
+    _say(_shown(desk.plans.plan(row)))
+    if is_dry:
+        _say(f"You are {person.identity}. Nothing was approved.")
+        return Exit.DONE
+    if typed is None:
+        typed = str(typer.prompt(f"You are {person.identity}. Type the last characters of the seal to approve"))
+    starting = desk.executor.tools.starts.claim if is_starting else None
+    row = desk.approvals.approve(plan_id, person, typed=typed, starting=starting)
+    if row.phase is Phase.REDEEMED:
+        return _told(desk.executor.carry_out(row))
+    more = "another person has to approve, too" if row.phase is Phase.AWAITING else f"affidavit remedy run {plan_id}"
+    _say(f"Approved by {person.identity}; next: {more}")
+    return Exit.DONE
+
+
+def run_end(plan_id: str, *, why: str, is_revoking: bool, is_dry: bool) -> Exit:
+    desk = build_remedy_desk()
+    person, row = desk.person(), desk.plans.get(plan_id)
+    if not is_dry:
+        row = (desk.approvals.revoke if is_revoking else desk.approvals.reject)(plan_id, person, why)
+    _say(f"Plan {plan_id} {'would end' if is_dry else 'is ' + row.phase}.")
+    return Exit.DONE
+
+
+def run_run(plan_id: str, *, is_dry: bool) -> Exit:
+    desk = build_remedy_desk()
+    if not is_dry:
+        return _told(desk.executor.run(plan_id))
+    row = desk.plans.get(plan_id)
+    _say(_shown(desk.plans.plan(row)))
+    _say(f"It is {row.phase}. Nothing was called.")
+    return Exit.DONE
+
+
+def run_undo(plan_id: str, *, is_dry: bool) -> Exit:
+    desk = build_remedy_desk()
+    if is_dry:
+        return run_run(plan_id, is_dry=True)
+    return _told(desk.executor.undo(plan_id, desk.person().identity))
+
+
+def run_list() -> Exit:
+    desk = build_remedy_desk()
+    today = desk.app.clock.now()
+    rows = [row for back in range(DAYS) for row in desk.plans.listed(today - timedelta(days=back), limit=MOST_LISTED)]
+    for row in rows[:MOST_LISTED]:
+        _say(f"{row.plan_id}  {row.phase:<16} {row.at:%Y-%m-%d %H:%M}  {row.incident_id}  {row.reason[:80]}")
+    if not rows:
+        _say(f"no plan in the last {DAYS} days")
+    return Exit.DONE
+
+
+def run_freeze(*, is_thawing: bool) -> Exit:
+    desk = build_remedy_desk()
+    switch = desk.executor.tools.switch
+    if is_thawing:
+        switch.thaw()
+    else:
+        switch.freeze(desk.person().identity)
+    _say("Repairs may go on." if is_thawing else "Repairs are frozen; what runs stops at its next step.")
+    return Exit.DONE
+
+
+def _told(row: PlanRow) -> Exit:
+    _say(f"Plan {row.plan_id} is {row.phase}{f': {row.reason}' if row.reason else ''}.")
+    return Exit.DONE if row.phase in (Phase.PROVEN, Phase.UNDONE) else Exit.FOUND
+
+
+def _shown(plan: Plan) -> str:
+    return rendered(plan_bytes(plan), seal_of(plan))
+
+
+def _say(text: str) -> None:
+    typer.echo("\n".join(harmless(line) for line in text.splitlines()))
+
+
+def _say_all(lines: Iterable[str]) -> None:
+    for line in lines:
+        _say(line)

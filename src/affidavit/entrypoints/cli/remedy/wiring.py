@@ -1,0 +1,101 @@
+"""Settings → what proposes, approves and carries out repairs. The one place that builds an executor."""
+
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+
+from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.remediation.changer import AssumedRoleDoor
+from affidavit.adapters.aws.remediation.reader import AwsStateReader
+from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
+from affidavit.adapters.aws.workload.trail import home_region
+from affidavit.bootstrap import App, build_app
+from affidavit.entrypoints.supervision import NodeLines
+from affidavit.incidents.store.blobs import Records
+from affidavit.incidents.store.context import IncidentContexts
+from affidavit.incidents.store.incident_leases import IncidentStates
+from affidavit.remediation.approvals.approval import Approvals
+from affidavit.remediation.approvals.people import Approver, IdentityProof
+from affidavit.remediation.citations import StoredCitations
+from affidavit.remediation.critic import Critic
+from affidavit.remediation.execution.executor import Executor
+from affidavit.remediation.execution.starts import Starts
+from affidavit.remediation.execution.symptoms import FunctionRuns
+from affidavit.remediation.execution.tools import ExecutorTools
+from affidavit.remediation.proposing import Proposing
+from affidavit.remediation.record.store import PlanStore
+from affidavit.remediation.resolver import Resolver
+from affidavit.remediation.switch import KillSwitch
+from affidavit.remediation.trail_sources import TrailSources
+from affidavit.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemedyDesk:
+    """What the commands work with. `executor` holds no credentials: each run and undo gets its own."""
+
+    app: App
+    clients: AwsClients
+    plans: PlanStore
+    proposing: Proposing
+    approvals: Approvals
+    executor: Executor
+
+    def person(self) -> Approver:
+        """Who runs this command, by the word of STS: not a name in the environment, not an option."""
+        with translated("who you are"):
+            arn = str(self.clients.client("sts", attempts=1).get_caller_identity()["Arn"])
+        return Approver(identity=arn, proof=IdentityProof.AWS)
+
+
+def build_remedy_desk() -> RemedyDesk:
+    settings = Settings.from_environment()
+    app, clients = build_app(settings), AwsClients(settings.region)
+    records = Records(app.objects)
+    contexts = IncidentContexts(app.incident_context, records, app.clock, max_tokens=settings.max_tokens_per_incident)
+    reader, plans = AwsStateReader(clients), PlanStore(app.incident_state, app.objects, app.clock)
+    home = AwsStateReader(AwsClients(home_region(settings.region)))
+    sources = TrailSources(reader=reader, home=home, clock=app.clock)
+    citations = StoredCitations(contexts=contexts, records=records, sources=sources, lines=NodeLines(app.objects))
+    switch = KillSwitch(table=app.incident_state, clock=app.clock, settings=Settings.from_environment)
+    approvals = Approvals(
+        plans=plans,
+        switch=switch,
+        people=frozenset(name for name in settings.remediation_people.split(",") if name),
+        executor_role=settings.remediation_role_arn,
+        least=settings.remediation_approvers,
+    )
+    proposing = Proposing(
+        states=IncidentStates(app.incident_state, app.clock),
+        contexts=contexts,
+        resolver=Resolver(
+            reader=reader,
+            sources=sources,
+            clock=app.clock,
+            expiry=timedelta(minutes=settings.remediation_expiry_minutes),
+            proof_window=timedelta(minutes=settings.remediation_proof_minutes),
+            least_approvals=settings.remediation_approvers,
+        ),
+        critic=Critic(reader=reader, sources=sources, citations=citations, clock=app.clock),
+        plans=plans,
+    )
+    tools = ExecutorTools(
+        plans=plans,
+        reader=reader,
+        door=AssumedRoleDoor(clients, settings.remediation_role_arn),
+        switch=switch,
+        citations=citations,
+        symptoms=FunctionRuns(inspector=AwsWorkloadInspector(clients), clock=app.clock),
+        starts=Starts(
+            table=app.incident_state,
+            clock=app.clock,
+            per_hour=settings.remediation_per_hour,
+            target_rest=timedelta(minutes=settings.remediation_target_minutes),
+        ),
+        clock=app.clock,
+        sleep=time.sleep,
+    )
+    executor = Executor(tools=tools, approvals=approvals)
+    return RemedyDesk(
+        app=app, clients=clients, plans=plans, proposing=proposing, approvals=approvals, executor=executor
+    )

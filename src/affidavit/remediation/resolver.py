@@ -1,0 +1,115 @@
+"""Makes a plan from a stored diagnosis. It chooses among the catalog; every value comes from a source."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import uuid4
+
+from affidavit.errors import NotFound
+from affidavit.evidence.diagnosis import Diagnosis, RiskLevel
+from affidavit.incidents.incident import Incident
+from affidavit.ports.argument_sources import ArgumentSources, SourceDocument
+from affidavit.ports.aws_calls import StateReader
+from affidavit.ports.clock import Clock
+from affidavit.remediation.actions.action_type import ActionType, Aim
+from affidavit.remediation.actions.catalog import catalog
+from affidavit.remediation.citations import diagnosis_digest
+from affidavit.remediation.plan.records import Action, Advice, OnFailedProof, Plan, PlanId, Symptom
+from affidavit.remediation.plan.seal import precondition_of
+
+NO_SOURCE = "no known-good state, change event or former version says what was there"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolver:
+    reader: StateReader
+    sources: ArgumentSources
+    clock: Clock
+    expiry: timedelta = timedelta(hours=1)
+    proof_window: timedelta = timedelta(minutes=10)
+    least_approvals: int = 1
+
+    def resolve(self, incident: Incident, diagnosis: Diagnosis, *, created_by: str) -> Plan:
+        """A plan, perhaps of advice alone. The same diagnosis, sources and live state give the same actions."""
+        said = self.sources.about(incident.subject, before=incident.occurred_at)
+        actions = tuple(self._actions(incident, diagnosis, said))
+        now = self.clock.now()
+        high = any(action.risk is RiskLevel.HIGH for action in actions)
+        return Plan(
+            plan_id=PlanId(f"plan-{uuid4().hex[:12]}"),
+            incident_id=incident.incident_id,
+            diagnosis_sha256=diagnosis_digest(diagnosis),
+            account=incident.account,
+            region=incident.region,
+            actions=actions,
+            advice=tuple(_advice(diagnosis, has_actions=bool(actions))),
+            symptom=Symptom(subject=incident.subject, window_seconds=int(self.proof_window.total_seconds())),
+            on_failed_proof=OnFailedProof.UNDO
+            if all(one.undo is not None for one in actions)
+            else OnFailedProof.HAND_OVER,
+            needed_approvals=max(2 if high else 1, self.least_approvals),
+            blast_radius=tuple(self._touched(actions)),
+            created_by=created_by,
+            created_at=now,
+            expires_at=now + self.expiry,
+        )
+
+    def _actions(self, incident: Incident, diagnosis: Diagnosis, said: Sequence[SourceDocument]) -> Iterator[Action]:
+        """Of each thing that an action would change, what the most trusted source says."""
+        basis = _basis(diagnosis)
+        for kind in catalog().values():
+            if not kind.repairs & set(diagnosis.fault_types):
+                continue
+            settled: set[tuple[str, str]] = set()
+            for document in said:
+                for aim in self._aims(kind, incident, document):
+                    if (thing := _thing(kind, aim)) not in settled:
+                        settled.add(thing)
+                        yield self._action(kind, aim, document, basis)
+
+    def _aims(self, kind: ActionType, incident: Incident, said: SourceDocument) -> Sequence[Aim]:
+        try:
+            return kind.aims(incident.subject, said, self.reader)
+        except NotFound:
+            return []
+
+    def _action(self, kind: ActionType, aim: Aim, said: SourceDocument, basis: tuple[int, ...]) -> Action:
+        state = kind.read(aim, self.reader).state
+        return Action(
+            type=kind.name,
+            target=aim.target,
+            arguments=aim.arguments,
+            source=said.source,
+            evidence_basis=basis,
+            precondition=precondition_of(state),
+            expected=kind.expected(aim, state),
+            undo=kind.undo(aim, state),
+            risk=kind.risk,
+            undo_class=kind.undo_class,
+        )
+
+    def _touched(self, actions: Sequence[Action]) -> Iterator[str]:
+        seen: dict[str, None] = {}
+        for action in actions:
+            aim = Aim(target=action.target, arguments=action.arguments)
+            seen |= dict.fromkeys(catalog()[action.type].touches(aim, self.reader))
+        yield from seen
+
+
+def _thing(kind: ActionType, aim: Aim) -> tuple[str, str]:
+    """What is changed: the target, and within it the part that the arguments name."""
+    parts = [str(aim.arguments[name]) for name in ("path", "sid", "policy", "policy_arn") if name in aim.arguments]
+    return aim.target, ":".join(parts)
+
+
+def _basis(diagnosis: Diagnosis) -> tuple[int, ...]:
+    cited = sorted({index for step in diagnosis.remediation_plan for index in step.evidence_basis})
+    return tuple(cited) or tuple(range(len(diagnosis.evidence)))
+
+
+def _advice(diagnosis: Diagnosis, *, has_actions: bool) -> Iterator[Advice]:
+    for step in diagnosis.remediation_plan:
+        if step.is_advice:
+            yield Advice(step=step.action, why="it fits no kind of change that we know")
+        elif not has_actions:
+            yield Advice(step=step.action, why=NO_SOURCE)

@@ -1,0 +1,175 @@
+"""Every action of functions on the sandbox: it does what it expects, and its undo brings back every state."""
+
+import json
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from tests.support.repaired_function import make_function
+from tests.support.repairs import Workshop, a_workshop, arn_of
+
+from affidavit.errors import Conflict, UpstreamFailed
+from affidavit.ports.aws_calls import Grant
+from affidavit.ports.json import Item
+from affidavit.remediation.actions.action_type import Aim
+from affidavit.remediation.actions.catalog import action_type, catalog
+from affidavit.remediation.record.phases import Phase
+from affidavit.sandbox.laptop import Sandbox
+
+
+@dataclass
+class Bed:
+    """A function with an alias, versions and an event source, in any state a test wants."""
+
+    workshop: Workshop
+    client: Any
+    function: str
+    mapping: str
+
+    @property
+    def arn(self) -> str:
+        return arn_of(self.function)
+
+    def aim(self, kind: str, chance: random.Random) -> Aim:
+        """An aim of this kind, with values of chance."""
+        match kind:
+            case "lambda.concurrency.restore":
+                return Aim(target=self.arn, arguments={"reserved": chance.choice([None, 0, 1, chance.randint(2, 50)])})
+            case "lambda.configuration.restore":
+                path = chance.choice(["Timeout", "MemorySize", "Handler"])
+                values = {"Timeout": chance.randint(1, 900), "MemorySize": chance.randint(128, 3008)}
+                return Aim(target=self.arn, arguments={"path": path, "value": values.get(path, f"m{path}.h")})
+            case "lambda.alias.rollback":
+                return Aim(target=f"{self.arn}:live", arguments={"version": chance.choice(["1", "2", "$LATEST"])})
+            case "lambda.permission.restore":
+                grant: Item = {"Action": "lambda:InvokeFunction", "Principal": "s3.amazonaws.com"}
+                more = {"SourceArn": f"arn:aws:s3:::b{chance.randint(0, 9)}", "SourceAccount": "000000000000"}
+                return Aim(
+                    target=self.arn, arguments={"sid": "s", "grant": chance.choice([None, grant, {**grant, **more}])}
+                )
+            case "lambda.event_source.enable":
+                target = f"arn:aws:lambda:ca-central-1:000000000000:event-source-mapping:{self.mapping}"
+                return Aim(target=target, arguments={"enabled": chance.random() < 0.5})
+            case _:
+                raise AssertionError(f"{kind} has no test bed")
+
+    def make(self, kind: str, aim: Aim) -> None:
+        """Through the real credentials. A statement is replaced by taking it away first, as AWS wants it."""
+        known = action_type(kind)
+        live = known.read(aim, self.workshop.reader)
+        if live.state == known.expected(aim, live.state):
+            return
+        calls = known.calls(aim, live.token)
+        changer = self.workshop.door.open(Grant(calls=calls, source_identity="alice", session_name="plan-1"))
+        for call in calls:
+            changer.call(call)
+
+
+@pytest.fixture(scope="module")
+def made(sandbox: Sandbox) -> tuple[str, str]:
+    client, name = sandbox.client("lambda"), f"orders-{uuid4().hex[:8]}"
+    make_function(sandbox, name)
+    client.publish_version(FunctionName=name)
+    client.update_function_configuration(FunctionName=name, Timeout=9)
+    client.publish_version(FunctionName=name)
+    client.create_alias(FunctionName=name, Name="live", FunctionVersion="1")
+    queue = sandbox.client("sqs").create_queue(QueueName=name)["QueueUrl"]
+    arn = sandbox.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]
+    mapping = client.create_event_source_mapping(FunctionName=name, EventSourceArn=arn["QueueArn"], Enabled=False)
+    return name, mapping["UUID"]
+
+
+@pytest.fixture
+def bed(tmp_path: Path, sandbox: Sandbox, aws_environment: dict[str, str], made: tuple[str, str]) -> Bed:
+    return Bed(
+        workshop=a_workshop(tmp_path, sandbox), client=sandbox.client("lambda"), function=made[0], mapping=made[1]
+    )
+
+
+OURS = [name for name in catalog() if name.startswith("lambda.")]
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_the_undo_of_random_states_is_byte_equal(bed, kind):
+    known, chance = action_type(kind), random.Random(kind)
+    round_trips = 0
+    for _ in range(12):
+        if kind == "lambda.permission.restore":
+            _without_statement(bed)
+        bed.make(kind, bed.aim(kind, chance))
+        aim = bed.aim(kind, chance)
+        before = known.read(aim, bed.workshop.reader).state
+        if kind == "lambda.permission.restore" and before["grant"] is not None:
+            aim = Aim(target=aim.target, arguments={"sid": "s", "grant": None})
+        bed.make(kind, aim)
+        assert known.read(aim, bed.workshop.reader).state == known.expected(aim, before)
+        undo = known.undo(aim, before)
+        assert undo is not None
+        bed.make(kind, Aim(target=aim.target, arguments=undo))
+        after = known.read(aim, bed.workshop.reader).state
+        assert json.dumps(after, sort_keys=True) == json.dumps(before, sort_keys=True)
+        round_trips += 1
+    assert round_trips == 12
+
+
+def _without_statement(bed: Bed) -> None:
+    from contextlib import suppress
+
+    from botocore.exceptions import ClientError
+
+    with suppress(ClientError):
+        bed.client.remove_permission(FunctionName=bed.function, StatementId="s")
+
+
+@pytest.mark.parametrize("kind", [name for name in OURS if action_type(name).has_token and "permission" not in name])
+def test_a_stale_token_changes_nothing(bed, kind):
+    known, chance = action_type(kind), random.Random(1)
+    aim = bed.aim(kind, chance)
+    (call,) = known.calls(aim, "a-revision-of-yesterday")
+    before = known.read(aim, bed.workshop.reader).state
+    changer = bed.workshop.door.open(Grant(calls=(call,), source_identity="alice", session_name="plan-1"))
+    with pytest.raises(Conflict):
+        changer.call(call)
+    assert known.read(aim, bed.workshop.reader).state == before
+
+
+@pytest.mark.parametrize("granted", OURS)
+def test_on_its_credentials_every_other_call_of_the_catalog_is_denied(bed, granted):
+    chance = random.Random(2)
+    calls = action_type(granted).calls(bed.aim(granted, chance), None)
+    changer = bed.workshop.door.open(Grant(calls=calls, source_identity="alice", session_name="plan-1"))
+    others = [call for kind in OURS for _ in range(6) for call in action_type(kind).calls(bed.aim(kind, chance), None)]
+    denied = [call for call in others if call.action != calls[0].action]
+    for call in denied:
+        with pytest.raises(UpstreamFailed, match="may not call"):
+            changer.call(call)
+    assert len(denied) >= 20
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_a_whole_repair_of_each_kind_is_proven_and_undone(bed, kind):
+    known, bed.workshop.read_back_seconds = action_type(kind), 60.0
+    _without_statement(bed)
+    bed.make("lambda.concurrency.restore", Aim(target=bed.arn, arguments={"reserved": 1}))
+    aims = {
+        "lambda.concurrency.restore": Aim(target=bed.arn, arguments={"reserved": 5}),
+        "lambda.configuration.restore": Aim(target=bed.arn, arguments={"path": "Timeout", "value": 33}),
+        "lambda.alias.rollback": Aim(target=f"{bed.arn}:live", arguments={"version": "2"}),
+        "lambda.permission.restore": Aim(
+            target=bed.arn,
+            arguments={"sid": "s", "grant": {"Action": "lambda:InvokeFunction", "Principal": "s3.amazonaws.com"}},
+        ),
+        "lambda.event_source.enable": Aim(
+            target=bed.aim("lambda.event_source.enable", random.Random(0)).target, arguments={"enabled": True}
+        ),
+    }
+    if kind == "lambda.event_source.enable":
+        bed.make(kind, Aim(target=aims[kind].target, arguments={"enabled": False}))
+    before = known.read(aims[kind], bed.workshop.reader).state
+    plan = bed.workshop.plan(bed.workshop.action(kind, aims[kind].target, aims[kind].arguments))
+    assert bed.workshop.executor.run(bed.workshop.approved(plan).plan_id).phase is Phase.PROVEN
+    assert bed.workshop.executor.undo(plan.plan_id, "alice").phase is Phase.UNDONE
+    assert known.read(aims[kind], bed.workshop.reader).state == before
