@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 pytest = scratch=$$(mktemp -d $(SCRATCH)/affidavit-XXXXXX) && \
 	  TMPDIR=$$scratch $(BIN)/python -m tests.rerun $(1) && chmod -R u+rwX $$scratch && rm -rf $$scratch
 
-.PHONY: clients help setup demo test test-slow check format docs eval mutations bench synth package dist sbom lock clean
+.PHONY: guards clients help setup demo test test-slow check format docs eval mutations bench synth package dist sbom lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -64,6 +64,9 @@ eval: setup ## findings and diagnoses where the truth is known, and chat models 
 
 mutations: setup ## does each rule, check and suppression matter to some scenario? A few minutes
 	@TMPDIR=$(SCRATCH) $(BIN)/affidavit eval nodes --mutations --out build/eval
+
+guards: setup ## removes each guard of remediation in turn: does its test go red? Ten minutes
+	@$(BIN)/python -m tests.guards
 
 bench: setup ## speed as ratios against peers, measured in one run
 	@$(BIN)/python -m benchmarks

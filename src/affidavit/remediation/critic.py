@@ -1,6 +1,8 @@
 """Reviews a plan independently: deterministic checks, whose refusal is final. It shares no code with the Resolver."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -163,6 +165,10 @@ def _leaves(value: JsonValue) -> Iterator[str]:
             yield from _leaves(inner)
     else:
         yield value if isinstance(value, str) else _scalar(value)
+        # CloudTrail keeps policies as text.
+        if isinstance(value, str) and value.startswith("{"):
+            with suppress(ValueError):
+                yield from _leaves(json.loads(value))
 
 
 def _scalar(value: JsonValue) -> str:

@@ -11,12 +11,12 @@ from affidavit.remediation.actions.ec2.route import RestoreRoute
 from affidavit.remediation.actions.iam.attachment import RestoreAttachment
 from affidavit.remediation.actions.iam.inline_policy import RestoreInlinePolicy
 from affidavit.remediation.actions.iam.policy_version import SetDefaultPolicyVersion
-from affidavit.remediation.actions.services.kms_key import EnableKey
 from affidavit.remediation.actions.lambda_alias import RollBackAlias
 from affidavit.remediation.actions.lambda_concurrency import RestoreConcurrency
 from affidavit.remediation.actions.lambda_configuration import RestoreConfiguration
 from affidavit.remediation.actions.lambda_event_source import EnableEventSource
 from affidavit.remediation.actions.lambda_permission import RestorePermission
+from affidavit.remediation.actions.services.kms_key import EnableKey
 
 
 @cache

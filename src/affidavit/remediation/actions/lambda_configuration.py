@@ -1,6 +1,6 @@
 """`lambda.configuration.restore`: puts timeout, memory, handler or variables back, one of them at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import JsonValue as AnyJson
@@ -17,7 +17,6 @@ from affidavit.remediation.plan.records import UndoClass
 
 # Where each stands in GetFunctionConfiguration, and in the request that CloudTrail records.
 PATHS = {"Timeout": "timeout", "MemorySize": "memorySize", "Handler": "handler"}
-_KINDS = (SourceKind.BASELINE, SourceKind.FUNCTION_VERSION)
 
 
 class ConfigurationArguments(Arguments):
@@ -82,9 +81,10 @@ class RestoreConfiguration:
 
 def _said(path: str, function: str, said: SourceDocument) -> JsonValue:
     """What the source tells about it; None when it says nothing."""
-    if said.source.kind in _KINDS:
-        held = at_path(said.document, "configuration")
-        return at_path(held if isinstance(held, Mapping) else said.document, path)
+    if said.source.kind is SourceKind.BASELINE:
+        return at_path(said.document, "configuration", "settings", path)
+    if said.source.kind is SourceKind.FUNCTION_VERSION:
+        return said.document.get(path)
     is_write = str(said.document.get("eventName", "")).startswith(("UpdateFunctionConfiguration", "CreateFunction"))
     if said.source.kind is SourceKind.TRAIL_EVENT and is_write and is_about_function(said.document, function):
         return at_path(said.document, "requestParameters", PATHS[path])

@@ -1,13 +1,12 @@
 """`lambda.event_source.enable`: lets a queue or stream call the function again. What it reads meanwhile stays read."""
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
 from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import ApiCall, StateReader
-from affidavit.ports.json import Item, JsonValue
+from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.arns import mapping_id
 from affidavit.remediation.actions.documents import at_path
@@ -83,7 +82,4 @@ def _was_enabled(uuid: str, said: SourceDocument) -> bool:
         is_it = uuid in str(said.document.get("requestParameters")) or uuid in str(said.document.get("resourceNames"))
         wrote = name.startswith(("UpdateEventSourceMapping", "CreateEventSourceMapping"))
         return is_it and wrote and at_path(said.document, "requestParameters", "enabled") is True
-    if said.source.kind is SourceKind.BASELINE:
-        known = cast("Sequence[JsonValue]", at_path(said.document, "event_sources") or ())
-        return any(at_path(one, "UUID") == uuid and at_path(one, "State") in _ENABLED for one in known)
     return False

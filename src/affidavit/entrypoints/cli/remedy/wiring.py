@@ -8,7 +8,8 @@ from affidavit.adapters.aws.clients import AwsClients, translated
 from affidavit.adapters.aws.remediation.changer import AssumedRoleDoor
 from affidavit.adapters.aws.remediation.reader import AwsStateReader
 from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
-from affidavit.adapters.aws.workload.trail import home_region
+from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
+from affidavit.baselines.store import KnownGoodStore
 from affidavit.bootstrap import App, build_app
 from affidavit.entrypoints.supervision import NodeLines
 from affidavit.incidents.store.blobs import Records
@@ -25,8 +26,8 @@ from affidavit.remediation.execution.tools import ExecutorTools
 from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.store import PlanStore
 from affidavit.remediation.resolver import Resolver
+from affidavit.remediation.sources.recorded import RecordedSources
 from affidavit.remediation.switch import KillSwitch
-from affidavit.remediation.trail_sources import TrailSources
 from affidavit.settings import Settings
 
 
@@ -54,8 +55,8 @@ def build_remedy_desk() -> RemedyDesk:
     records = Records(app.objects)
     contexts = IncidentContexts(app.incident_context, records, app.clock, max_tokens=settings.max_tokens_per_incident)
     reader, plans = AwsStateReader(clients), PlanStore(app.incident_state, app.objects, app.clock)
-    home = AwsStateReader(AwsClients(home_region(settings.region)))
-    sources = TrailSources(reader=reader, home=home, clock=app.clock)
+    known_good = KnownGoodStore(objects=app.objects, table=app.state, clock=app.clock)
+    sources = RecordedSources(store=known_good, inspector=AwsStateInspector(clients))
     citations = StoredCitations(contexts=contexts, records=records, sources=sources, lines=NodeLines(app.objects))
     switch = KillSwitch(table=app.incident_state, clock=app.clock, settings=Settings.from_environment)
     approvals = Approvals(

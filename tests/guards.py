@@ -1,0 +1,104 @@
+# ruff: noqa: E501 - a table: one guard a line
+"""Removes each guard of remediation in turn and shows that its test goes red: `make guards`.
+
+A guard is a text in a file and what replaces it. A copy of the package is changed, never the sources themselves.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+HOME = "src/affidavit/remediation"
+E, A, P = (
+    "tests/unit/remediation/test_executor.py",
+    "tests/unit/remediation/test_approvals.py",
+    "tests/unit/remediation/test_proposing.py",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guard:
+    name: str
+    file: str
+    text: str
+    instead: str
+    test: str
+
+
+def guard(name: str, file: str, text: str, instead: str, test: str) -> Guard:
+    return Guard(name=name, file=f"{HOME}/{file}", text=text, instead=instead, test=test)
+
+
+GUARDS = (
+    guard("expiry", "approvals/approval.py", "if self.plans.clock.now() >= plan.expires_at:", "if False:", f"{A}::test_expiry_is_exact"),
+    guard("expiry to the second", "approvals/approval.py", "now() >= plan.expires_at", "now() > plan.expires_at", f"{A}::test_expiry_is_exact"),
+    guard("self-approval", "approvals/approval.py", "if person.identity == plan.created_by:", "if False:", f"{A}::test_who_proposed_cannot_approve"),
+    guard("same person twice", "approvals/approval.py", "if person.identity in row.approvers:", "if False:", f"{A}::test_a_high_risk_needs_two_different_people"),
+    guard("number of people", "approvals/approval.py", "max(plan.needed_approvals, self.least)", "1", f"{A}::test_a_high_risk_needs_two_different_people"),
+    guard("the setting of two people", "approvals/approval.py", "max(plan.needed_approvals, self.least)", "plan.needed_approvals", f"{A}::test_the_setting_may_ask_for_two_always"),
+    guard("who may approve", "approvals/people.py", "if not person.identity or not any(", "if False and any(", f"{A}::test_an_identity_that_the_list_does_not_name_approves_nothing"),
+    guard("the executor's role approves nothing", "approvals/people.py", 'if role and f":assumed-role', 'if False and f":assumed-role', f"{A}::test_the_executors_own_role_approves_nothing"),
+    guard("typed seal", "approvals/approval.py", "if typed != typed_part(row.seal):", "if False:", f"{A}::test_other_characters_than_the_seals_approve_nothing"),
+    guard("approving while off", "approvals/approval.py", "        self.switch.check()\n", "", f"{A}::test_while_repairs_are_off_nobody_approves"),
+    guard("clock set back", "record/store.py", "if now < row.at:", "if False:", f"{A}::test_a_clock_that_was_set_back_revives_nothing"),
+    guard("digest of an entry", "record/chain.py", "entry.text != text or entry.sha256 != sha256", "False", f"{A}::test_every_flipped_byte_of_a_record_is_found"),
+    guard("row as written", "record/store.py", "if _item(row) != dict(item):", "if False:", f"{A}::test_every_flipped_byte_of_a_record_is_found"),
+    guard("seal of the stored bytes", "plan/seal.py", "if seal_of_bytes(data) != seal:", "if False:", "tests/unit/remediation/test_seal.py"),
+    guard("nothing beside what is read", "plan/seal.py", "if plan_bytes(plan) != data:", "if False:", "tests/unit/remediation/test_seal.py"),
+    guard("kill switch", "switch.py", "if settings.remediation is not Switch.ON:", "if False:", f"{E}::test_nothing_runs_while_remediation_is_off_which_is_the_default"),
+    guard("freeze", "switch.py", "if frozen is not None:", "if False:", f"{E}::test_the_kill_switch_stops_at_every_boundary"),
+    guard("switch right before the call", "execution/executor.py", "                self.tools.switch.check()\n                changer.call(call)", "                changer.call(call)", f"{E}::test_the_kill_switch_stops_at_every_boundary"),
+    guard("drift before the start", "execution/executor.py", 'problems.append(f"{action.target} is no longer as the plan says")', "pass", f"{E}::test_drift_before_the_call_is_stale_and_calls_nothing"),
+    guard("citations", "execution/executor.py", "problems = list(self.tools.citations.problems(plan))", "problems = list[str]()", f"{E}::test_a_source_that_says_something_else_by_now_is_stale"),
+    guard("read-back", "execution/tools.py", "if is_same(live.state, wanted):", "if True:", f"{E}::test_a_change_right_after_the_call_is_reported_and_left_alone"),
+    guard("a read error is no success", "execution/tools.py", 'return f"{action.target} could not be read back: {error}", False', 'return "", False', f"{E}::test_a_read_back_that_fails_is_never_success"),
+    guard("failing runs", "execution/executor.py", "if seen.bad:", "if False:", f"{E}::test_the_right_configuration_without_a_good_run_is_undone"),
+    guard("a good run is needed", "execution/executor.py", "if seen.good >= symptom.good_runs and seen.is_complete:", "if seen.is_complete:", f"{E}::test_the_right_configuration_without_a_good_run_is_undone"),
+    guard("runs read whole", "execution/executor.py", "seen.good >= symptom.good_runs and seen.is_complete", "seen.good >= symptom.good_runs", f"{E}::test_the_right_configuration_without_a_good_run_is_undone"),
+    guard("undo after a third party", "execution/undoing.py", "        if not is_same(live, action.expected):\n", "        if False:\n", f"{E}::test_an_undo_after_somebody_elses_change_is_refused_and_says_what"),
+    guard("undo before the call", "execution/executor.py", '"undo": action.undo, ', "", f"{E}::test_the_undo_is_on_record_before_the_call"),
+    guard("lock", "execution/starts.py", 'if held["held_by"]:', "if False:", f"{E}::test_two_plans_on_one_target_do_not_run_at_once"),
+    guard("rest of a target", "execution/starts.py", 'if cast("float", held["last_at"]) > rested:', "if False:", f"{E}::test_a_target_is_left_alone_for_a_while_and_the_hour_has_a_limit"),
+    guard("starts an hour", "execution/starts.py", "if len(earlier) >= self.per_hour:", "if False:", f"{E}::test_a_target_is_left_alone_for_a_while_and_the_hour_has_a_limit"),
+    guard("values stand in the source", "critic.py", "if leaf not in known and leaf.casefold() not in known and not _is_removal(leaf, said):", "if False:", f"{P}::test_the_critic_refuses"),
+    guard("only the catalog", "critic.py", "kind = catalog().get(action.type)", 'kind = catalog().get(action.type) or catalog()["lambda.concurrency.restore"]', f"{P}::test_the_critic_refuses"),
+    guard("stopping traffic", "critic.py", 'if expected.get("reserved") == 0', "if False", f"{P}::test_a_repair_that_only_stops_traffic_is_refused"),
+    guard("longest expiry", "critic.py", "< plan.expires_at <= plan.created_at + LONGEST:", "< plan.expires_at:", f"{P}::test_the_critic_refuses_a_plan_with"),
+)  # fmt: skip
+
+
+def main(names: list[str]) -> int:
+    chosen = [one for one in GUARDS if not names or one.name in names]
+    survived = [one.name for one in chosen if not _goes_red(one)]
+    print(f"{len(chosen) - len(survived)} of {len(chosen)} guards: removed, and a test went red")
+    for name in survived:
+        print(f"NOT NOTICED: {name}")
+    return 1 if survived else 0
+
+
+def _goes_red(one: Guard) -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder)
+        for part in ("src", "tests"):
+            shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "pyproject.toml", copy)
+        file = copy / one.file
+        text = file.read_text()
+        if text.count(one.text) < 1:
+            print(f"MISSING: {one.name}: its text is not in {one.file}")
+            return False
+        file.write_text(text.replace(one.text, one.instead))
+        environment = {**os.environ, "PYTHONPATH": f"{copy / 'src'}:{copy}"}
+        run = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-x", "-p", "no:cacheprovider", one.test]
+        done = subprocess.run(run, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+        print(f"{'red ' if done.returncode == 1 else 'GREEN'} {one.name}", flush=True)
+        return done.returncode == 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
