@@ -53,7 +53,6 @@ GUARDS = (
     guard("kill switch", "switch.py", "if settings.remediation is not Switch.ON:", "if False:", f"{E}::test_nothing_runs_while_remediation_is_off_which_is_the_default"),
     guard("freeze", "switch.py", "if frozen is not None:", "if False:", f"{E}::test_the_kill_switch_stops_at_every_boundary"),
     guard("switch right before the call", "execution/executor.py", "                self.tools.switch.check()\n                changer.call(call)", "                changer.call(call)", f"{E}::test_the_kill_switch_stops_at_every_boundary"),
-    guard("drift before the start", "execution/executor.py", 'problems.append(f"{action.target} is no longer as the plan says")', "pass", f"{E}::test_drift_before_the_call_is_stale_and_calls_nothing"),
     guard("citations", "execution/executor.py", "problems = list(self.tools.citations.problems(plan))", "problems = list[str]()", f"{E}::test_a_source_that_says_something_else_by_now_is_stale"),
     guard("read-back", "execution/tools.py", "if is_same(live.state, wanted):", "if True:", f"{E}::test_a_change_right_after_the_call_is_reported_and_left_alone"),
     guard("a read error is no success", "execution/tools.py", 'return f"{action.target} could not be read back: {error}", False', 'return "", False', f"{E}::test_a_read_back_that_fails_is_never_success"),
