@@ -9,7 +9,7 @@ from aws_cdk import aws_lambda as lambda_
 RUNTIME = lambda_.Runtime.PYTHON_3_13
 ARCHITECTURE = lambda_.Architecture.X86_64
 # Whatever writes an object names itself in the encryption context; the key refuses our roles anything else.
-TOOLS = ("baselines", "fleet", "incidents", "ingest", "link", "search")
+TOOLS = ("baselines", "collect", "fleet", "incidents", "ingest", "remediation", "search")
 KEY_PARAMETER = "/incident-response/mcp-api-key"
 NAMESPACE = "Affidavit/Incidents"
 

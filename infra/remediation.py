@@ -10,14 +10,17 @@ from infra import names
 from infra.options import Options
 from infra.wildcards import explain
 
-# What may be repaired carries this tag; EC2 and KMS name their things themselves.
+# What may be repaired carries this tag; EC2, KMS and Lambda name these things themselves.
 REPAIR_TAG = ("affidavit:repair", "allowed")
 FUNCTIONS = (
+    "lambda:AddPermission",
     "lambda:DeleteFunctionConcurrency",
     "lambda:PutFunctionConcurrency",
+    "lambda:RemovePermission",
     "lambda:UpdateAlias",
     "lambda:UpdateFunctionConfiguration",
 )
+EVENT_SOURCES = ("lambda:UpdateEventSourceMapping",)
 ROLES = ("iam:AttachRolePolicy", "iam:DeleteRolePolicy", "iam:DetachRolePolicy", "iam:PutRolePolicy")
 POLICIES = ("iam:SetDefaultPolicyVersion",)
 NETWORKS = (
@@ -31,6 +34,7 @@ NETWORKS = (
     "ec2:RevokeSecurityGroupEgress",
 )
 KEYS = ("kms:DisableKey", "kms:EnableKey")
+_MAPPINGS = "arn:{partition}:lambda:{region}:{account}:event-source-mapping:*"
 _NETWORK_KINDS = ("network-acl/*", "route-table/*", "security-group/*")
 
 
@@ -100,6 +104,7 @@ class Remediation(Stack):
         own = names.placed(f"arn:{{partition}}:iam::{{account}}:role/{self._options.name('*')}")
         iam_arn = "arn:{partition}:iam::{account}:%s"
         yield _statement("RepairFunctions", FUNCTIONS, [names.function_arn(self._functions)])
+        yield _statement("RepairEventSources", EVENT_SOURCES, [_MAPPINGS], tag)
         yield _statement("RepairRoles", ROLES, [iam_arn % f"role/{self._roles}"])
         yield _statement("RepairPolicies", POLICIES, [iam_arn % f"policy/{self._policies}"])
         yield _statement("RepairNetworks", NETWORKS, [_ec2(kind) for kind in _NETWORK_KINDS], tag)
@@ -108,7 +113,7 @@ class Remediation(Stack):
         yield iam.PolicyStatement(sid="NeverOurOwnRoles", effect=iam.Effect.DENY, actions=list(ROLES), resources=[own])
 
     def _explain(self, policy: iam.Policy | iam.ManagedPolicy) -> None:
-        for resource in (*map(_ec2, _NETWORK_KINDS), "arn:{partition}:kms:{region}:{account}:key/*"):
+        for resource in (*map(_ec2, _NETWORK_KINDS), _MAPPINGS, "arn:{partition}:kms:{region}:{account}:key/*"):
             explain(policy, resource, "repair")
         own = f"arn:{{partition}}:iam::{{account}}:role/{self._options.name('*')}"
         explain(policy, own, "denied")

@@ -22,11 +22,13 @@ from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenario
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.event_reader import readings_of
+from affidavit.incidents.notices.channel import Channel, ChannelName
 from affidavit.incidents.store.state import Status
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_nowhere
 from affidavit.incidents.watchdog import tick
 from affidavit.ports.json import JsonValue
+from affidavit.ports.notice import Notice
 from affidavit.settings import Settings
 from affidavit.verification.verify import verify
 
@@ -59,9 +61,13 @@ class CountedMail:
     notes: Path
     boundaries: Boundaries
 
-    def notify(self, subject: str, message: str, *, key: str) -> None:
+    def takes(self, notice: Notice) -> bool:
+        return True
+
+    def notify(self, notice: Notice, *, earlier: str) -> str:
         with self.boundaries.around("notify"), self.notes.open("a") as file:
-            file.write(f"{key}\n")
+            file.write(f"{notice.key}\n")
+        return ""
 
 
 BOUNDARIES = [Boundaries()]
@@ -81,7 +87,7 @@ def a_supervisor(folder: Path, scenario: WorkloadScenario, boundaries: Boundarie
         objects=FailingObjectStore(app.objects, boundaries),
         incident_state=FailingTable(app.incident_state, boundaries),
         incident_context=FailingTable(app.incident_context, boundaries),
-        notifier=CountedMail(folder / "mail", boundaries),
+        channels=(Channel(name=ChannelName.WEBHOOK, notifier=CountedMail(folder / "mail", boundaries)),),
     )
     chat = CountedChat(notes=folder / "calls", boundaries=boundaries)
     agent = ChatDiagnostician(chat=chat, toolbox=lambda _: CountedTools(scenario.workloads()))

@@ -191,7 +191,7 @@ def test_who_changed_the_role_and_the_concurrency_is_told_with_the_call(here: St
     with throttled(here, table, 0):
         told = here.ask("get_recent_changes")
     throttling = next(one for one in told["changes"] if one["event_name"] == "PutFunctionConcurrency")
-    assert throttling["resource"] == FUNCTION and throttling["request"]["ReservedConcurrentExecutions"] == 0
+    assert throttling["resource"] == FUNCTION and throttling["request"]["reservedConcurrentExecutions"] == 0
     assert told["is_complete"] is True and not told["not_read"]
 
 

@@ -13,18 +13,15 @@ ANSWERS = {
         "simulator says about denied actions."
     ),
     "get_lambda_config": (
-        "Handler, runtime, memory, timeout, state, concurrency, VPC and metrics of a function. Values of environment "
+        "Handler, runtime, memory, timeout, state, concurrency, VPC and metrics of a function. Values of its "
         "variables are never read out."
     ),
     "get_network_state": "Subnets, routes, network ACLs, security groups, endpoints and DNS of the function's VPC.",
     "get_recent_changes": (
         "Who changed what and when, by CloudTrail: the function, its role and policies, its network, keys, buckets and "
-        "event sources, newest first. No change is proven only when is_complete is true, and only within `window`."
+        "event sources. Nothing changed in `window` only if is_complete is true."
     ),
-    "get_baseline_diff": (
-        "The live function against its last known-good state: settings, aliases, event sources, permissions, network "
-        "and concurrency, each difference with what was there and what is there now."
-    ),
+    "get_baseline_diff": "What differs between the live function and its last known-good state.",
 }
 
 ASK_WHEN = {

@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from affidavit.agent.budget import check_deadline, usage_of
 from affidavit.agent.chat.conversation import as_saved, check_pairing, from_saved, tidy
 from affidavit.agent.chat.offline import OfflineChat
+from affidavit.agent.chat.providers.table import OFFLINE
 from affidavit.agent.graph import Work, add_usage, build_graph
 from affidavit.agent.limits import Patience
 from affidavit.agent.prompt import fenced, incident_text, subjects_named
@@ -100,11 +101,10 @@ def test_a_tool_name_the_service_would_refuse_is_replaced() -> None:
     assert tidy(call("a", name="rm -rf /")).tool_calls[0]["name"] == "unreadable_name"
 
 
-def test_thinking_blocks_are_not_sent_again() -> None:
-    reply = AIMessage(
-        [{"type": "reasoning_content", "reasoning_content": {"text": "hm"}}, {"type": "text", "text": "yes"}]
-    )
-    assert tidy(reply).content == "yes"
+def test_thinking_blocks_are_sent_again_as_they_came() -> None:
+    thinking = {"type": "reasoning_content", "reasoning_content": {"text": "hm", "signature": "c2ln"}}
+    reply = AIMessage([thinking, {"type": "text", "text": " yes "}])
+    assert tidy(reply).content == [thinking, {"type": "text", "text": "yes"}]
 
 
 def test_a_long_answer_keeps_the_newest_events_in_their_places() -> None:
@@ -168,6 +168,7 @@ def test_the_mcp_server_and_the_agent_say_the_same_of_a_tool() -> None:
 def test_the_graph_has_the_three_steps() -> None:
     work = Work(
         chat=OfflineChat(),
+        model=OFFLINE,
         provider=CountingTools(scenario()),
         ledger=Ledger(),
         of=FUNCTION,

@@ -9,6 +9,7 @@ from affidavit.agent.rules import best_so_far, raised_by
 from affidavit.agent.rules.permissions.policies import Says, judge
 from affidavit.agent.rules.run_history import history
 from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario
+from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, Grade, ProducedBy
 from affidavit.incidents.attempt.about_incident import about_incident
 from affidavit.incidents.attempt.ledger import Ledger
@@ -47,6 +48,12 @@ def test_the_rules_find_exactly_the_faults_of_a_scenario(scenario: WorkloadScena
         assert any(word.lower() in diagnosis.root_cause.lower() for word in words.split("|"))
 
 
+def confidence_of(scenario: WorkloadScenario) -> Level:
+    diagnosis = best_so_far(ledger_of(scenario).entries, raised=raised_by(incident_of(scenario)))
+    assert diagnosis is not None
+    return diagnosis.confidence.level
+
+
 def grade_of(scenario: WorkloadScenario) -> Grade | None:
     entries, incident = ledger_of(scenario).entries, incident_of(scenario)
     diagnosis = best_so_far(entries, raised=raised_by(incident))
@@ -72,8 +79,11 @@ def test_what_is_shown_in_full_is_proven(name: str) -> None:
 def test_most_known_causes_are_proven_and_an_unknown_one_never_is() -> None:
     grades = {name: grade_of(one) for name, one in SCENARIOS.items()}
     unknown = [name for name, one in SCENARIOS.items() if FaultType.UNKNOWN in one.truth.fault_types]
-    known = [grade for name, grade in grades.items() if name not in unknown]
-    assert {grades[name] for name in unknown} == {Grade.SUPPORTED}
+    # What the rules themselves are unsure of is never proven.
+    unsure = [name for name, one in SCENARIOS.items() if confidence_of(one) is Level.LOW]
+    known = [grade for name, grade in grades.items() if name not in {*unknown, *unsure}]
+    assert {grades[name] for name in {*unknown, *unsure}} == {Grade.SUPPORTED}
+    assert len(known) > 0.85 * len(SCENARIOS)
     assert None not in known and known.count(Grade.PROVEN) >= 0.95 * len(known)
 
 

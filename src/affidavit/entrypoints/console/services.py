@@ -58,7 +58,7 @@ class ConsoleServices:
     @cached_property
     def laptop_links(self) -> OneTime:
         """Links that `affidavit console` prints."""
-        return OneTime(self.session_table, self.app.clock, purpose="link", lifetime=LOGIN_TIME)
+        return OneTime(self.session_table, self.app.clock, use="link", lifetime=LOGIN_TIME)
 
     @cached_property
     def actions(self) -> ActionsLog:

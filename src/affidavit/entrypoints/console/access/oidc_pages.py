@@ -80,7 +80,7 @@ def _finish(request: Request, desk: ConsoleServices, oidc: OidcLogin) -> Respons
 
 
 def _pending(desk: ConsoleServices) -> OneTime:
-    return OneTime(desk.session_table, desk.app.clock, purpose="login", lifetime=LOGIN_TIME)
+    return OneTime(desk.session_table, desk.app.clock, use="login", lifetime=LOGIN_TIME)
 
 
 def _cookie(request: Request) -> str:

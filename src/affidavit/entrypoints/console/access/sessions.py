@@ -84,8 +84,8 @@ class ConsoleSessions:
 class OneTime:
     """Random values that work once, each with a note: the state of a login, a link of the command."""
 
-    def __init__(self, table: Table, clock: Clock, *, purpose: str, lifetime: timedelta) -> None:
-        self._table, self._clock, self._purpose, self._lifetime = table, clock, purpose, lifetime
+    def __init__(self, table: Table, clock: Clock, *, use: str, lifetime: timedelta) -> None:
+        self._table, self._clock, self._use, self._lifetime = table, clock, use, lifetime
 
     def issue(self, note: Mapping[str, JsonValue]) -> str:
         value = secrets.token_urlsafe(32)
@@ -114,7 +114,7 @@ class OneTime:
         return note if isinstance(until, int | float) and until > self._clock.now().timestamp() else None
 
     def _key(self, value: str) -> Key:
-        return Key(pk=f"console-{self._purpose}#{_handle(value)}", sk="once")
+        return Key(pk=f"console-{self._use}#{_handle(value)}", sk="once")
 
 
 def _handle(value: str) -> str:
