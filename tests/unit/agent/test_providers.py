@@ -20,7 +20,7 @@ from .support import investigate, scenario
 
 
 def test_bedrock_needs_a_model_to_be_named() -> None:
-    with pytest.raises(InputRefused, match="no chat model is named"):
+    with pytest.raises(InputRefused, match="no chat model is named for the provider bedrock"):
         chat_model(Settings.from_environment({}))
 
 

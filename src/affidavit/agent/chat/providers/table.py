@@ -60,7 +60,7 @@ def chat_model(settings: Settings) -> "BaseChatModel":
     provider = provider_of(settings)
     if provider.needs_model_id and not settings.chat_model_id:
         raise ChatModelRefused(
-            f"no chat model is named for the provider {provider.name!r}",
+            f"no chat model is named for the provider {provider.name}",
             hint="set CHAT_MODEL_ID to a model id or inference profile, or CHAT_PROVIDER=offline to do without",
         )
     return provider.make(settings)
