@@ -23,6 +23,7 @@ from affidavit.agent.chat.offline import OfflineChat
 from affidavit.agent.errors import McpAuthFailed, McpConnectionFailed, McpInitError
 from affidavit.agent.limits import Patience
 from affidavit.agent.subjects.function import FUNCTION
+from affidavit.agent.subjects.node import NODE
 from affidavit.agent.toolbox.mcp_tools import ApiKey, McpToolProvider
 from affidavit.errors import AffidavitError, InputRefused, UpstreamFailed
 from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario
@@ -469,3 +470,24 @@ def test_a_server_that_shortens_its_answers_is_asked_for_whole_ones() -> None:
     with served(server) as url:
         asked(McpToolProvider(of=FUNCTION, url=url, key=Keys("right")))
     assert budgets == [MOST_BYTES]
+
+
+def test_a_budget_that_the_question_itself_states_is_kept() -> None:
+    """Whole lists of a node's findings would be left out of the view, and nothing could be concluded."""
+    server, budgets = MCPServer("nodes"), list[int]()
+
+    def answer(instanceId: str = "", max_bytes: int = 2048) -> dict[str, Any]:  # noqa: N803 - the wire's name
+        budgets.append(max_bytes)
+        return {"success": True}
+
+    for tool in NODE.argument_schemas:
+        server.add_tool(answer, name=tool)
+    with served(server) as url:
+        provider = McpToolProvider(of=NODE, url=url, key=Keys("right"))
+
+        async def ask() -> None:
+            async with provider:
+                await provider.call_tool("errors", {"instanceId": "i-0123456789abcdef0", "max_bytes": 30_000})
+
+        asyncio.run(ask())
+    assert budgets == [30_000]

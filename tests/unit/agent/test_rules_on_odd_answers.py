@@ -8,7 +8,10 @@ from pydantic import ValidationError
 from tests.support.workload_scenarios import answers_of, each_scenario
 
 from affidavit.agent.rules import best_so_far
+from affidavit.agent.subjects.node import NODE
+from affidavit.agent.subjects.node_tools import ERRORS, TRIAGE
 from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.verification.entry import make_entry
 from affidavit.verification.verify import verify
 from affidavit.workloads.records import TOOL_RESPONSE_SCHEMAS
 
@@ -71,3 +74,22 @@ def test_half_a_character_in_the_log_hides_no_fault(scenario) -> None:
         odd.record(tool, {}, {**answer, "events": events} if events else answer)
     expected, found = best_so_far(clean.entries), best_so_far(odd.entries)
     assert (None if found is None else found.fault_types) == (None if expected is None else expected.fault_types)
+
+
+def test_a_node_is_concluded_from_its_verdict_where_the_view_had_no_room_for_its_findings() -> None:
+    cause = {
+        "cause": "A file system is full",
+        "fault_type": "node_disk",
+        "still_open": True,
+        "evidence": ["F-001"],
+        "explains": [],
+        "first_step": "Look at df",
+    }
+    triage = {"instanceId": "i-0123456789abcdef0", "index_id": "ix-1", "verdict": {"root_causes": [cause]}}
+    errors = {"index_id": "ix-1", "findings": {"left_out": True}}
+    entries = [
+        make_entry(f"E-00{n}", tool, {}, one) for n, (tool, one) in enumerate([(TRIAGE, triage), (ERRORS, errors)])
+    ]
+    concluded = NODE.conclude(entries)
+    assert concluded is not None
+    assert "A file system is full" in concluded.root_cause

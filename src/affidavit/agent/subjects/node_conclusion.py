@@ -87,7 +87,9 @@ def _newest(entries: Sequence[Entry], tool: str) -> Mapping[str, Any] | None:
 
 
 def _findings(place: str, tool: str, listed: Any) -> Iterator[tuple[str, tuple[str, str, Mapping[str, Any]]]]:
-    for number, finding in enumerate(cast("Sequence[Mapping[str, Any]]", listed or ())):
+    # What is too long for a view is left out of it: then there is no list.
+    findings = cast("Sequence[Mapping[str, Any]]", listed) if isinstance(listed, list) else ()
+    for number, finding in enumerate(findings):
         if isinstance(finding.get("evidence"), Mapping):
             yield str(finding["finding_id"]), (tool, f"{place}/{number}", finding)
 

@@ -5,7 +5,7 @@ The SDK turns a 401 into a generic error, so the HTTP client notes the status of
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -62,7 +62,7 @@ class McpToolProvider:
                 f"the MCP server at {self.url} does not offer {', '.join(missing)}",
                 hint=f"start it with the toolset `{self.of.toolset}`",
             )
-        self._budgeted = frozenset(name for name, arguments in offered.items() if _BUDGET in arguments)
+        self._budgeted = frozenset(name for name, arguments in offered.items() if self._is_budgeted(name, arguments))
         return self
 
     async def __aexit__(
@@ -71,9 +71,16 @@ class McpToolProvider:
         pass
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> str:
-        """Whole answers: what the chat model is not shown is recorded all the same."""
+        """Whole answers: what the chat model is not shown is recorded all the same.
+
+        Where the question itself says how much is wanted, that holds: all of a bundle would be too much for any view.
+        """
         budget = {_BUDGET: MOST_BYTES} if name in self._budgeted else {}
         return _text_of(await self._asked(lambda client: client.call_tool(name, {**arguments, **budget})))
+
+    def _is_budgeted(self, name: str, arguments: Collection[str]) -> bool:
+        own = self.of.argument_schemas.get(name)
+        return _BUDGET in arguments and own is not None and _BUDGET not in own.model_fields
 
     async def _asked(self, question: Callable[[Client], Awaitable[T]]) -> T:
         key = await self._key(refresh=False)

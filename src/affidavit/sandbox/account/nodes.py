@@ -28,6 +28,8 @@ class FleetNode:
     faults: tuple[str, ...] = ()
     """Names of the bundle generator's faults; none: a healthy node."""
     layout: Layout = Layout.AL2023
+    collected_at: datetime | None = None
+    """When its bundles say that they were made; None: on the day of the bundle generator."""
 
     @property
     def address(self) -> str:

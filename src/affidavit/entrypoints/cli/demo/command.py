@@ -20,11 +20,11 @@ from affidavit.errors import InputRefused, UpstreamFailed
 if TYPE_CHECKING:
     from affidavit.incidents.supervisor import Supervisor
     from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
+    from affidavit.sandbox.laptop import Sandbox
 
 ALERT_SECONDS = 60
 INVESTIGATION_SECONDS = 300
 LOOK_SECONDS = 0.2
-FAULTS = "oom,cni_failure"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,12 +39,12 @@ def run_demo(options: DemoOptions) -> Exit:
     """Raises InputRefused before anything is started."""
     started, story = time.monotonic(), Story()
     chat, bedrock = _chat(options)
-    with _sandbox(chat, bedrock, story) as environment:
+    with _sandbox(chat, bedrock, story) as (sandbox, environment):
         _tell_incident(story, environment)
+        _tell_node(story, sandbox, options.out)
         if options.has_console:
-            _look_around(story, options.out)
+            _look_around(story)
             return Exit.DONE
-    _tell_node(story, options.out)
     story.step("Done")
     story.say(f"Everything that was started is stopped. It took {time.monotonic() - started:.0f} seconds.")
     story.say(f"The node's report is {options.out / 'results' / 'report.html'}. Yours: {command_name()} analyze BUNDLE")
@@ -63,8 +63,11 @@ def command_name() -> str:
 
 
 @contextmanager
-def _sandbox(chat: dict[str, str], bedrock: "BedrockSimulator | None", story: Story) -> Generator[Mapping[str, str]]:
-    """Starts a sandbox that always ends with this process. Yields its variables."""
+def _sandbox(
+    chat: dict[str, str], bedrock: "BedrockSimulator | None", story: Story
+) -> "Generator[tuple[Sandbox, Mapping[str, str]]]":
+    """Starts a sandbox that always ends with this process. Yields it and its variables."""
+    from affidavit.entrypoints.cli.sandbox.indexing import indexing
     from affidavit.sandbox.incident_path import IncidentPath
     from affidavit.sandbox.laptop import Sandbox
     from affidavit.sandbox.session import recorded
@@ -74,14 +77,14 @@ def _sandbox(chat: dict[str, str], bedrock: "BedrockSimulator | None", story: St
     story.say("All of it listens on 127.0.0.1 alone; its keys open nothing elsewhere.")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="affidavit-demo-")))
-        sandbox = stack.enter_context(Sandbox(folder / "sandbox", bedrock=bedrock))
+        sandbox = stack.enter_context(Sandbox(folder / "sandbox", on_upload=indexing(), bedrock=bedrock))
         path = stack.enter_context(IncidentPath(sandbox, chat=chat))
         # Its alarm would also fire, and open a second incident that a real chat model would bill.
         sandbox.client("cloudwatch").disable_alarm_actions(AlarmNames=path.seeded.alarms)
         environment = {**path.environment, "AFFIDAVIT_DATA": str(folder)}
         stack.enter_context(_in_force(environment))
         stack.enter_context(recorded(folder, environment))
-        yield environment
+        yield sandbox, environment
 
 
 @contextmanager
@@ -133,24 +136,12 @@ def _tell_incident(story: Story, environment: Mapping[str, str]) -> None:
     _command(story, "sandbox invoke")
 
 
-def _look_around(story: Story, out: Path) -> None:
-    """Adds a node's bundle, then serves the console until it is stopped; the sandbox lives as long."""
+def _look_around(story: Story) -> None:
+    """Serves the console until it is stopped; the sandbox lives as long."""
     from affidavit.entrypoints.console.laptop import run_console
 
-    story.step("A worker node beside it: out of memory, and its network plugin lost")
-    _command(story, f"sample --faults {FAULTS} --out {shlex.quote(str(out))}")
-    _take_in(max(out.glob("*.tar.gz"), key=lambda file: file.stat().st_mtime))
     story.step("Look around in the console; Ctrl-C ends it and everything that was started")
     run_console(port=0)
-
-
-def _take_in(bundle: Path) -> None:
-    from affidavit.bootstrap import build_app, build_library
-    from affidavit.investigation import analyze
-    from affidavit.nodes.ingest.ingest import ingest
-    from affidavit.settings import Settings
-
-    ingest(bundle, build_library(build_app(Settings.from_environment())), analyze=analyze)
 
 
 def _reader() -> "Supervisor":
@@ -191,15 +182,17 @@ def _follow(story: Story, supervisor: "Supervisor", name: str) -> None:
 # --- a node that fails -----------------------------------------------------------------------------------------------
 
 
-def _tell_node(story: Story, out: Path) -> None:
-    story.step("The other half: a worker node that is out of memory and has lost its network plugin")
-    _command(story, f"sample --faults {FAULTS} --out {shlex.quote(str(out))}")
-    bundle = max(out.glob("*.tar.gz"), key=lambda file: file.stat().st_mtime)
-    results = shlex.quote(str(out / "results"))
-    story.step("Its log bundle is analyzed")
-    _command(story, f"analyze {shlex.quote(str(bundle))} --severity high --out {results}")
-    story.step("Every finding is re-read from the bundle, byte for byte")
-    _command(story, f"verify {results}/findings_index.json {shlex.quote(str(bundle))}")
+def _tell_node(story: Story, sandbox: "Sandbox", out: Path) -> None:
+    from affidavit.entrypoints.cli.demo.node import NodeStory
+
+    supervisor = _reader()
+    NodeStory(
+        story=story,
+        sandbox=sandbox,
+        supervisor=supervisor,
+        run=lambda line: _command(story, line),
+        follow=lambda name: _follow(story, supervisor, name),
+    ).tell(out)
 
 
 def _command(story: Story, line: str, *, expected: Exit = Exit.DONE) -> None:

@@ -48,12 +48,13 @@ def submit(
         str | None,
         typer.Option(
             metavar="INSTANCE",
-            help="Ask about a node instead of an alert, by its instance id: with the bundle that is given or stored, "
-            "or with one that is collected now where that is allowed.",
+            help="Ask about a node instead of an alert, by its instance id. Its evidence is --bundle; else a fresh "
+            "bundle that is stored; else one is collected now, where ENABLE_COLLECTION and ALLOWED_CLUSTERS let it.",
         ),
     ] = None,
     bundle: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --node: a bundle of that node, archive or folder.")
+        Path | None,
+        typer.Option(metavar="FILE", help="With --node: a bundle of that node, archive or folder. You vouch for it."),
     ] = None,
     scenario: Scenario = None,
     offline: Offline = False,
@@ -63,10 +64,12 @@ def submit(
 ) -> None:
     """Hand over an alert, or name a node, wait for the diagnosis and print it.
 
-    State lies in AFFIDAVIT_DATA, or in AWS when LOGS_BUCKET is set. The same alert twice is one incident. With --json
-    an event of several records gives a list, of one record an object.
+    State lies in AFFIDAVIT_DATA, or in AWS when LOGS_BUCKET is set. The same alert twice is one incident, and so is the
+    same bundle. With --json an event of several records gives a list, of one record an object.
 
     Example: affidavit incident submit alert.json --offline
+
+    Example: affidavit incident submit --node i-0f3a9c1d7e5b24680 --bundle bundle.tar.gz --offline
     """
     from affidavit.entrypoints.cli.incident.actions import Submission, run_submit
 

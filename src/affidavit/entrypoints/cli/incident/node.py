@@ -15,7 +15,7 @@ from affidavit.incidents.intake.alert_incident import INSTANCE_ID
 from affidavit.incidents.store.state import Status
 from affidavit.incidents.supervisor import Supervisor
 
-LOOK_SECONDS = 5.0
+LOOK_SECONDS = 2.0
 
 
 def node_incident(node: str, bundle: Path | None, app: App) -> Incident:
@@ -30,16 +30,17 @@ def node_incident(node: str, bundle: Path | None, app: App) -> Incident:
 
 
 def wait_for_evidence(incident_id: IncidentId, supervisor: Supervisor, *, minutes: int, no_color: bool) -> None:
-    """Until the incident has its evidence and was investigated, or the time is over; then the watchdog has it."""
-    until, console, told = time.monotonic() + minutes * 60, make_console(no_color=no_color, to_errors=True), False
-    while (state := supervisor.states.get_state(incident_id)) and state.status is Status.AWAITING_EVIDENCE:
-        if not told:
-            console.print(f"{incident_id} waits for the bundle of {state.incident.subject.id}")
-            told = True
-        if time.monotonic() > until:
-            return
+    """Until an incident that awaits its evidence was investigated, here or by whoever was faster, or time is over."""
+    state, until = supervisor.states.get_state(incident_id), time.monotonic() + minutes * 60
+    if state is None or state.status is not Status.AWAITING_EVIDENCE:
+        return
+    console = make_console(no_color=no_color, to_errors=True)
+    console.print(f"{incident_id} waits for the bundle of {state.incident.subject.id}, at most {minutes} minutes here")
+    while state is not None and state.status.is_open and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)
-        supervisor.wake(state.incident.subject, remaining=timedelta(minutes=minutes))
+        if state.status is Status.AWAITING_EVIDENCE:
+            supervisor.wake(state.incident.subject, remaining=timedelta(minutes=minutes))
+        state = supervisor.states.get_state(incident_id)
 
 
 def _incident(incident_id: IncidentId, node: str, at: datetime, app: App) -> Incident:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from affidavit.entrypoints.cli.exits import Exit
-from affidavit.errors import UpstreamFailed
+from affidavit.errors import NotFound, UpstreamFailed
 
 if TYPE_CHECKING:
-    from affidavit.sandbox.aws.automation import OnUpload
     from affidavit.sandbox.session import Session
 
 EPILOG = """Exit codes: 0 done · 1 none runs (status) · 2 the input was refused, one runs already, or none runs ·
@@ -31,6 +30,9 @@ WHAT_TO_TRY = """# try, in a shell that has these variables (eval "$(affidavit s
 #   affidavit incident list                        its alert became an incident; show, watch
 #   affidavit verify INCIDENT                      prove the diagnosis again, without a chat model
 #   affidavit chaos restore                        put back exactly what was there
+#   affidavit sandbox alarm i-0a11ce0000000001     a node's alarm fires: it is collected and diagnosed; list, show
+#   affidavit incident submit --node i-0a11ce0000000002
+#                                                  or ask about one yourself, and wait for the answer
 #   affidavit mcp                                  the tools, for an agent or editor"""
 
 app = typer.Typer(
@@ -118,7 +120,28 @@ def invoke() -> None:
     raise typer.Exit(Exit.DONE if ran.has_succeeded else Exit.FOUND)
 
 
+@app.command(epilog=EPILOG)
+def alarm(
+    node: Annotated[str, typer.Argument(metavar="INSTANCE", help="A node, as `affidavit sandbox status` lists them.")],
+) -> None:
+    """Let a node fail its status check: its alarm fires, and what AWS would start then starts.
+
+    Its logs are collected and indexed, and the incident is diagnosed; `affidavit incident list` shows it at once.
+
+    Example: affidavit sandbox alarm i-0a11ce0000000001
+    """
+    from affidavit.sandbox.account.node_alarms import fail_status_check
+    from affidavit.sandbox.session import needed_session
+
+    session = needed_session(_data_dir())
+    nodes: list[str] = (session.identity() or {}).get("nodes", [])
+    if node not in nodes:
+        raise NotFound(f"the sandbox has no node {node!a}", hint=f"it has {', '.join(nodes)}")
+    print(f"alarm {fail_status_check(session.environment, node)} fired for {node}")
+
+
 def _up() -> Exit:
+    from affidavit.entrypoints.cli.sandbox.indexing import indexing
     from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
     from affidavit.sandbox.chat_models.scripts import FAILING
     from affidavit.sandbox.incident_path import IncidentPath
@@ -130,7 +153,7 @@ def _up() -> Exit:
     _on_stop(stops.append)
     bedrock = BedrockSimulator(scripts=FAILING)
     with (
-        Sandbox(data_dir / "sandbox", on_upload=_indexing(), bedrock=bedrock) as sandbox,
+        Sandbox(data_dir / "sandbox", on_upload=indexing(), bedrock=bedrock) as sandbox,
         IncidentPath(sandbox, chat=SIMULATED_CHAT) as path,
     ):
         os.environ.pop("AWS_PROFILE", None)
@@ -184,35 +207,6 @@ def _awaited(child: "subprocess.Popen[bytes]", data_dir: Path, log: Path) -> "Se
         time.sleep(0.05)
     child.terminate()
     raise UpstreamFailed("the sandbox did not start", hint=f"read {log}")
-
-
-def _indexing() -> "OnUpload":
-    """Indexes uploads, as the bucket's event does in AWS."""
-    from functools import cache
-
-    from affidavit.adapters.aws.bundle_ready_publisher import SnsBundleNews
-    from affidavit.adapters.aws.clients import AwsClients
-    from affidavit.bootstrap import build_app, build_library
-    from affidavit.investigation import analyze
-    from affidavit.nodes.ingest.ingest import ingest
-    from affidavit.nodes.library.library import Library
-    from affidavit.settings import Settings
-
-    @cache
-    def library() -> Library:
-        return build_library(build_app(Settings.from_environment()))
-
-    @cache
-    def news() -> SnsBundleNews:
-        settings = Settings.from_environment()
-        return SnsBundleNews(AwsClients(settings.region), settings.incident_topic_arn)
-
-    def on_upload(_bucket: str, key: str) -> None:
-        # With one worker: a process with threads must not fork.
-        marker = ingest(key, library(), analyze=analyze, workers=1).marker
-        news().tell(marker.instance_id)
-
-    return on_upload
 
 
 def _print_environment(environment: Mapping[str, str]) -> None:
