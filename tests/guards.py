@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a table: one guard a line
-"""Removes each guard of remediation in turn and shows that its test goes red: `make guards`.
+"""Removes each guard of remediation and of the console in turn and shows that its test goes red: `make guards`.
 
 A guard is a text in a file and what replaces it. A copy of the package is changed, never the sources themselves.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 HOME = "src/affidavit/remediation"
+C = "tests/unit/console/test_console"
 E, A, P = (
     "tests/unit/remediation/test_executor.py",
     "tests/unit/remediation/test_approvals.py",
@@ -34,11 +35,15 @@ def guard(name: str, file: str, text: str, instead: str, test: str) -> Guard:
     return Guard(name=name, file=f"{HOME}/{file}", text=text, instead=instead, test=test)
 
 
+def console_guard(name: str, file: str, text: str, instead: str, test: str) -> Guard:
+    return Guard(name=name, file=f"src/affidavit/entrypoints/console/{file}", text=text, instead=instead, test=test)
+
+
 GUARDS = (
     guard("expiry", "approvals/approval.py", "if self.plans.clock.now() >= plan.expires_at:", "if False:", f"{A}::test_expiry_is_exact"),
     guard("expiry to the second", "approvals/approval.py", "now() >= plan.expires_at", "now() > plan.expires_at", f"{A}::test_expiry_is_exact"),
-    guard("self-approval", "approvals/approval.py", "if person.identity == plan.created_by:", "if False:", f"{A}::test_who_proposed_cannot_approve"),
-    guard("same person twice", "approvals/approval.py", "if person.identity in row.approvers:", "if False:", f"{A}::test_a_high_risk_needs_two_different_people"),
+    guard("self-approval", "approvals/approval.py", "if is_same_person(person.identity, plan.created_by):", "if False:", f"{A}::test_who_proposed_cannot_approve"),
+    guard("same person twice", "approvals/approval.py", "if any(is_same_person(person.identity, one) for one in row.approvers):", "if False:", f"{A}::test_a_high_risk_needs_two_different_people"),
     guard("number of people", "approvals/approval.py", "max(plan.needed_approvals, self.least)", "1", f"{A}::test_a_high_risk_needs_two_different_people"),
     guard("the setting of two people", "approvals/approval.py", "max(plan.needed_approvals, self.least)", "plan.needed_approvals", f"{A}::test_the_setting_may_ask_for_two_always"),
     guard("who may approve", "approvals/people.py", "if not person.identity or not any(", "if False and any(", f"{A}::test_an_identity_that_the_list_does_not_name_approves_nothing"),
@@ -71,8 +76,20 @@ GUARDS = (
 )  # fmt: skip
 
 
+CONSOLE_GUARDS = (
+    console_guard("an ARN is no person of the console", "plans/repairs.py", 'if person.name.startswith("arn:"):', "if False:", f"{C}_plans.py::test_a_name_that_the_list_does_not_have_or_that_reads_like_an_arn_decides_nothing"),
+    console_guard("role of who decides", "routes.py", "_APPROVER = PersonRole.OPERATOR, PersonRole.APPROVER", "_APPROVER = PersonRole.OPERATOR, PersonRole.VIEWER", f"{C}_plans.py::test_only_an_approver_decides"),
+    console_guard("a reason", "plans/decisions.py", "if not why:", "if False:", f"{C}_plans.py::test_rejecting_and_revoking_need_a_reason_and_lead_back_to_diagnosed"),
+    console_guard("a link proves no person", "services.py", "if self.oidc is not None else", "if True else", f"{C}_plans.py::test_a_link_of_the_laptop_proves_no_person"),
+    console_guard("a broken record offers nothing", "plans/pages.py", "broken = list(broken_record(plans, row.plan_id))", "broken = list[str]()", f"{C}_plans.py::test_a_record_that_was_changed_is_said_first_and_offers_no_approval"),
+    guard("one person by two names", "approvals/people.py", "or _name(one) == _name(other)", "", f"{C}_plans.py::test_who_proposed_cannot_approve_by_any_name"),
+    guard("mail addresses are the issuer's", "approvals/people.py", "person.proof is not IdentityProof.CONSOLE", "False", f"{A}::test_a_pattern_names_people_of_one_kind_alone"),
+    guard("ARNs are AWS's", "approvals/people.py", "person.proof is not IdentityProof.AWS", "False", f"{A}::test_a_pattern_names_people_of_one_kind_alone"),
+)  # fmt: skip
+
+
 def main(names: list[str]) -> int:
-    chosen = [one for one in GUARDS if not names or one.name in names]
+    chosen = [one for one in (*GUARDS, *CONSOLE_GUARDS) if not names or one.name in names]
     survived = [one.name for one in chosen if not _goes_red(one)]
     print(f"{len(chosen) - len(survived)} of {len(chosen)} guards: removed, and a test went red")
     for name in survived:

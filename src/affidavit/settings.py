@@ -319,7 +319,7 @@ class Settings(BaseModel):
     remediation_people: Names = Field(
         "",
         alias="REMEDIATION_PEOPLE",
-        description="identities, by comma, that may approve; `*` for any part; empty: none",
+        description="ARNs, and mail addresses (console), by comma, that may approve; `*` for any part; empty: none",
     )
     remediation_approvers: Approvers = Field(
         1, alias="REMEDIATION_APPROVERS", description="1: two people where the risk is high; 2: two people always"

@@ -6,8 +6,10 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -15,11 +17,18 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from affidavit.entrypoints.console.access.login import laptop_link
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.nodes.library.keys import prefix_of
+from affidavit.remediation.plan.records import Symptom
+from affidavit.remediation.record.check import broken_record
+from affidavit.sandbox.laptop import Sandbox
 from tests.browser.test_report_page import ARGUMENTS, CHROMIUM
 from tests.support.console import ServedConsole, served
+from tests.support.console_plans import awaiting_plan, plan_room
 from tests.support.diagnoses import a_diagnosis, a_pointer
 from tests.support.hostile_text import hostile_texts
 from tests.support.incidents import MESSAGE
+from tests.support.remediation import a_plan, a_subject, an_action
+from tests.support.repaired_function import make_function
+from tests.support.repairs import a_workshop, arn_of
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on PATH; set AFFIDAVIT_CHROMIUM to its path")
 AXE = Path("build/axe").absolute()
@@ -49,7 +58,14 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedConsole]
         pointers = [a_pointer("get_recent_logs", "/events/0/message", MESSAGE, text[:4000]) for text in texts[:100]]
         diagnosis = a_diagnosis(*pointers).model_copy(update={"gaps": tuple(texts[100:200]), "root_cause": texts[0]})
         console.rewritten(console.investigated(name="hostile", message=texts[1], error_type="Other"), diagnosis)
+        a_waiting_plan(console)
         yield console
+
+
+def a_waiting_plan(console: ServedConsole) -> None:
+    now, incident = console.desk.app.clock.now(), console.investigated(name="repairable")
+    fields = {"incident_id": incident.incident_id, "created_at": now, "expires_at": now + timedelta(hours=1)}
+    awaiting_plan(console.desk.plans, a_plan(an_action(), **fields))
 
 
 @pytest.fixture
@@ -58,9 +74,9 @@ def page(browser: Browser, console: ServedConsole) -> Iterator[Page]:
     yield from watched(context, console)
 
 
-def visited(browser: Browser, console: ServedConsole, **options: object) -> BrowserContext:
+def visited(browser: Browser, console: ServedConsole, *, name: str = "ada", **options: object) -> BrowserContext:
     context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **options})
-    context.add_cookies([{"name": console.cookie, "value": console.session(), "url": console.base}])
+    context.add_cookies([{"name": console.cookie, "value": console.session(name=name), "url": console.base}])
     return context
 
 
@@ -101,6 +117,9 @@ def every_page(console: ServedConsole) -> dict[str, str]:
         "nodes": "/nodes",
         "log": f"/logs/{prefix_of(node)}/extracted/kernel/dmesg.human.current?from=190",
         "fleet": "/fleet",
+        "approvals": "/approvals",
+        "plan": "/plans/plan-1",
+        "report": f"/nodes/{node}/{console.desk.library.find(node).index_id}",
         "verify": "/verify",
         "settings": "/settings",
         "hand-in": "/hand-in",
@@ -181,6 +200,41 @@ def test_verify_after_a_byte_was_changed_shows_which_claim_fell(browser: Browser
             expect(page.get_by_role("alert")).to_contain_text("no longer holds")
             expect(page.locator("#claim-1 .note.fallen")).to_contain_text("was changed after it was written")
             assert page.locator("#claim-0 .note.fallen").count() == 0
+
+
+def test_a_plan_is_approved_executed_and_undone(
+    browser: Browser, tmp_path: Path, sandbox: Sandbox, aws_environment: dict[str, str]
+) -> None:
+    function, client = make_function(sandbox, f"orders-{uuid4().hex[:8]}"), sandbox.client("lambda")
+
+    def reserved() -> int | None:
+        return client.get_function_concurrency(FunctionName=function).get("ReservedConcurrentExecutions")
+
+    client.put_function_concurrency(FunctionName=function, ReservedConcurrentExecutions=0)
+    workshop = a_workshop(tmp_path, sandbox)
+    workshop.runs.good, action = 0, workshop.action("lambda.concurrency.restore", arn_of(function), {"reserved": 5})
+    symptom = Symptom(subject=a_subject(function), window_seconds=900)
+    row = workshop.awaiting(workshop.plan(action, symptom=symptom))
+    with plan_room(tmp_path, workshop, has_executor=True) as room:
+        context = visited(browser, room.console, name="alice@example.com")
+        for page in watched(context, room.console):
+            page.goto(room.console.base)
+            page.get_by_role("link", name="Approvals 1 waiting").click()
+            page.locator(".incidents .cause").click()
+            assert '"reserved": 5' in page.locator(".diff .added").inner_text()
+            kept(page, "plan-waiting")
+            page.get_by_label("characters of the seal").fill(page.locator(".seal-end").inner_text())
+            page.get_by_role("button", name="Approve and start").click()
+            expect(page.locator("#plan-record")).to_contain_text("read back", timeout=20_000)
+            expect(page.locator("#plan-record [role=status]")).to_contain_text("action 1 is worked on")
+            assert reserved() == 5
+            workshop.runs.good = 1
+            expect(page.locator(".answer .state.done")).to_have_text("■PROVEN", timeout=20_000)
+            page.get_by_role("button", name="Undo it").click()
+            expect(page.locator(".answer .state.done")).to_have_text("■UNDONE", timeout=20_000)
+            assert reserved() == 0
+            assert list(broken_record(workshop.plans, row.plan_id)) == []
+            kept(page, "plan-undone-1400-light")
 
 
 def test_a_shared_link_dies_when_it_is_revoked(page: Page, browser: Browser, console: ServedConsole) -> None:

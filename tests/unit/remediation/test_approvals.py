@@ -12,7 +12,7 @@ from tests.support.repairs import ALICE, BOB, ROBOT, Workshop, a_workshop
 from affidavit.errors import Conflict, InputRefused, InvariantBroken
 from affidavit.incidents.store.state import Status
 from affidavit.ports.table import Key, Update
-from affidavit.remediation.approvals.people import Approver, IdentityProof
+from affidavit.remediation.approvals.people import Approver, IdentityProof, check_may_approve
 from affidavit.remediation.plan.records import Plan
 from affidavit.remediation.plan.seal import plan_bytes, typed_part
 from affidavit.remediation.record.check import broken_record
@@ -213,3 +213,15 @@ def test_an_entry_that_is_taken_away_is_missed(workshop):
     row = workshop.approved(a_plan(workshop))
     workshop.plans.table.write(Delete(key=Key(pk=f"remediation#{row.plan_id}", sk="entry#000004")))
     assert list(broken_record(workshop.plans, row.plan_id))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "identity", "proof"),
+    [
+        ("*@example.com", "arn:aws:sts::999999999999:assumed-role/any/eve@example.com", IdentityProof.AWS),
+        ("arn:aws:iam::000000000000:user/*", "arn:aws:iam::000000000000:user/eve", IdentityProof.CONSOLE),
+    ],
+)
+def test_a_pattern_names_people_of_one_kind_alone(pattern, identity, proof):
+    with pytest.raises(InputRefused, match="may not approve"):
+        check_may_approve(Approver(identity=identity, proof=proof), frozenset({pattern}))

@@ -50,6 +50,7 @@ class Section(StrEnum):
     INCIDENTS = "incidents"
     NODES = "nodes"
     FLEET = "fleet"
+    APPROVALS = "approvals"
     VERIFY = "verify"
     SETTINGS = "settings"
 
@@ -58,6 +59,7 @@ _NAVIGATION: Final = (
     (Section.INCIDENTS, "Incidents", "/"),
     (Section.NODES, "Nodes", "/nodes"),
     (Section.FLEET, "Fleet", "/fleet"),
+    (Section.APPROVALS, "Approvals", "/approvals"),
     (Section.VERIFY, "Verify", "/verify"),
     (Section.SETTINGS, "Settings", "/settings"),
 )
@@ -105,6 +107,7 @@ class Visit:
             "title": title,
             "section": section,
             "navigation": _NAVIGATION,
+            "plans_waiting": self.desk.plans_waiting(),
             "visit": self,
             "may": self.person.may,
             "role": PersonRole,

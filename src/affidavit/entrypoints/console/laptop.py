@@ -4,7 +4,7 @@ import logging
 import socket
 import sys
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.bootstrap import build_app
@@ -12,20 +12,24 @@ from affidavit.entrypoints.http.listener import listener
 from affidavit.errors import InputRefused, InvariantBroken
 from affidavit.settings import Settings
 
+if TYPE_CHECKING:
+    from affidavit.entrypoints.console.plans.repairs import Lent
+
 HOST: Final = "127.0.0.1"
 PORT: Final = 8322
 SESSIONS: Final = "console.sqlite"
 
 
-def run_console(*, port: int | None) -> None:
+def run_console(*, port: int | None, lent: "Lent | None" = None) -> None:
+    """`lent` brings what carries approved plans out; without it they wait for `affidavit remedy run`."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="affidavit: %(message)s", force=True)
     logging.getLogger("affidavit.console").setLevel(logging.INFO)
     settings = Settings.from_environment()
     with listener(HOST, PORT if port is None else port) as taken:
-        _serve(settings, taken.getsockname()[1], taken)
+        _serve(settings, taken.getsockname()[1], taken, lent)
 
 
-def _serve(settings: Settings, port: int, taken: socket.socket) -> None:
+def _serve(settings: Settings, port: int, taken: socket.socket, lent: "Lent | None") -> None:
     try:
         import uvicorn
 
@@ -41,7 +45,9 @@ def _serve(settings: Settings, port: int, taken: socket.socket) -> None:
     app = build_app(settings)
     own = SqliteTable(settings.data_dir / SESSIONS, "console", app.clock)
     oidc = oidc_login(settings)
-    desk = ConsoleServices(app=app, session_table=own, takes_links=oidc is None, oidc=oidc, hosts=own_hosts(settings))
+    desk = ConsoleServices(
+        app=app, session_table=own, takes_links=oidc is None, oidc=oidc, hosts=own_hosts(settings), lent=lent
+    )
     if oidc is not None:
         print(f"affidavit: console on http://{HOST}:{port}; people log in at {oidc.issuer}", file=sys.stderr)
     else:

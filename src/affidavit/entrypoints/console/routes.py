@@ -15,9 +15,18 @@ from affidavit.entrypoints.console.pages.progress import show_progress
 from affidavit.entrypoints.console.pages.settings import revoke_session, show_settings, test_channel
 from affidavit.entrypoints.console.pages.share import make_share, revoke_share
 from affidavit.entrypoints.console.pages.verify import UPLOAD_BYTES, verify_form, verify_upload
+from affidavit.entrypoints.console.plans.decisions import (
+    approve_plan,
+    propose_plan,
+    reject_plan,
+    revoke_plan,
+    run_plan,
+    undo_plan,
+)
+from affidavit.entrypoints.console.plans.pages import list_plans, show_plan, show_plan_progress
 from affidavit.settings import Settings
 
-_OPERATOR = PersonRole.OPERATOR
+_OPERATOR, _APPROVER = PersonRole.OPERATOR, PersonRole.APPROVER
 _POST = ("POST",)
 
 
@@ -41,6 +50,15 @@ def pages(settings: Settings) -> tuple[ConsolePage, ...]:
         ConsolePage(path="/nodes/{instance}/{index}", view=show_report),
         ConsolePage(path="/logs/{key:path}", view=show_log),
         ConsolePage(path="/fleet", view=show_fleet),
+        ConsolePage(path="/approvals", view=list_plans),
+        ConsolePage(path="/incidents/{id}/propose", view=propose_plan, methods=_POST, role=_OPERATOR),
+        ConsolePage(path="/plans/{id}", view=show_plan),
+        ConsolePage(path="/plans/{id}/progress", view=show_plan_progress),
+        ConsolePage(path="/plans/{id}/approve", view=approve_plan, methods=_POST, role=_APPROVER),
+        ConsolePage(path="/plans/{id}/reject", view=reject_plan, methods=_POST, role=_APPROVER),
+        ConsolePage(path="/plans/{id}/revoke", view=revoke_plan, methods=_POST, role=_APPROVER),
+        ConsolePage(path="/plans/{id}/run", view=run_plan, methods=_POST, role=_APPROVER),
+        ConsolePage(path="/plans/{id}/undo", view=undo_plan, methods=_POST, role=_APPROVER),
         ConsolePage(path="/verify", view=verify_form),
         ConsolePage(path="/verify", view=verify_upload, methods=_POST, role=_OPERATOR, most_bytes=UPLOAD_BYTES),
         ConsolePage(path="/settings", view=show_settings),

@@ -1,4 +1,4 @@
-"""What the pages of the console need, built once from an app. Nothing here can act on AWS."""
+"""What the pages of the console need, built once from an app. Only an executor that was lent can act on AWS."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 from affidavit.bootstrap import App, build_library
 from affidavit.entrypoints.console.access.actions_log import ActionsLog
 from affidavit.entrypoints.console.access.oidc import OidcLogin
+from affidavit.entrypoints.console.access.person import Person
 from affidavit.entrypoints.console.access.sessions import ConsoleSessions, OneTime
 from affidavit.entrypoints.console.access.shares import Shares
+from affidavit.entrypoints.console.node_counts import NodeCounts
+from affidavit.entrypoints.console.plans.repairs import Lent, Repairs, signed_in, stored_plans, stored_repairs
+from affidavit.entrypoints.console.plans.waiting import waiting
 from affidavit.entrypoints.supervision import rereading
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.reading.listing import IncidentListing
@@ -18,6 +22,8 @@ from affidavit.incidents.store.context import IncidentContext
 from affidavit.incidents.store.state import IncidentState, not_known
 from affidavit.ports.table import Table
 from affidavit.redaction.redact import Redactor
+from affidavit.remediation.approvals.people import Approver
+from affidavit.remediation.record.store import PlanStore
 
 if TYPE_CHECKING:
     from affidavit.nodes.library.library import Library
@@ -42,7 +48,8 @@ class ReadIncident:
 class ConsoleServices:
     """`session_table` holds sessions and what people did here; a laptop has one of its own, so that a link which
     opens a laptop's console opens no other. `hosts` are names this server may be called by besides loopback;
-    `is_long_lived` is false behind Lambda: nothing streams, and nothing runs on after an answer."""
+    `is_long_lived` is false behind Lambda: nothing streams, and nothing runs on after an answer. `lent` brings an
+    executor, which only a command has."""
 
     app: App
     session_table: Table
@@ -50,6 +57,7 @@ class ConsoleServices:
     hosts: tuple[str, ...] = ()
     oidc: OidcLogin | None = None
     is_long_lived: bool = True
+    lent: Lent | None = None
 
     @cached_property
     def sessions(self) -> ConsoleSessions:
@@ -82,12 +90,31 @@ class ConsoleServices:
         return IncidentListing(states=self.rereading.states, contexts=self.rereading.contexts)
 
     @cached_property
+    def plans(self) -> PlanStore:
+        return stored_plans(self.app)
+
+    @cached_property
+    def repairs(self) -> Repairs:
+        return self.lent() if self.lent is not None else stored_repairs(self.app)
+
+    def plans_waiting(self) -> int:
+        return len(waiting(self.plans, self.app.clock.now()))
+
+    def approver(self, person: Person) -> Approver:
+        """Who decides on repairs: whom the issuer signed, or whom AWS names. Raises InputRefused."""
+        return signed_in(person) if self.oidc is not None else self.repairs.on_this_machine()
+
+    @cached_property
     def redactor(self) -> Redactor:
         return Redactor(hides_personal=self.app.settings.enable_pii_redaction)
 
     @cached_property
     def library(self) -> "Library":
         return build_library(self.app, redactor=self.redactor)
+
+    @cached_property
+    def node_counts(self) -> NodeCounts:
+        return NodeCounts(lambda: self.library, is_long_lived=self.is_long_lived)
 
     def hide(self, text: str) -> str:
         return self.redactor.known(text).text

@@ -88,6 +88,9 @@ class IncidentState:
     """How often somebody set out to tell people."""
     awaiting_since: float | None = None
     """When it began to wait for its evidence; stays when the waiting is over."""
+    plan_id: str | None = None
+    """The latest plan to repair it, and what became of that."""
+    plan_ended: str | None = None
 
     @property
     def incident_id(self) -> IncidentId:
@@ -154,6 +157,8 @@ def state_of(item: Item) -> IncidentState:
         due_at=_number_if_any(item.get("due_at")),
         notices=int(_number(item.get("notices") or 0)),
         awaiting_since=_number_if_any(item.get("awaiting_since")),
+        plan_id=_text(item.get("plan_id")),
+        plan_ended=_text(item.get("remediation_reason")),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from affidavit.errors import Conflict, InputRefused
 from affidavit.ports.table import ConditionFailed, Write
-from affidavit.remediation.approvals.people import Approver, check_may_approve
+from affidavit.remediation.approvals.people import Approver, check_may_approve, is_same_person
 from affidavit.remediation.plan.records import Plan
 from affidavit.remediation.plan.seal import typed_part
 from affidavit.remediation.record.phases import Phase
@@ -70,9 +70,9 @@ class Approvals:
 
     def _check_person(self, plan: Plan, row: PlanRow, person: Approver) -> None:
         check_may_approve(person, self.people, executor_role=self.executor_role)
-        if person.identity == plan.created_by:
+        if is_same_person(person.identity, plan.created_by):
             raise InputRefused(f"{person.identity} proposed this plan", hint="somebody else has to approve it")
-        if person.identity in row.approvers:
+        if any(is_same_person(person.identity, one) for one in row.approvers):
             raise InputRefused(f"{person.identity} approved already", hint="a second person has to approve, too")
 
     def _approved(self, row: PlanRow, plan: Plan, person: Approver, starting: Starting | None) -> PlanRow:

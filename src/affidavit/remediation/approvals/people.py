@@ -26,10 +26,28 @@ class Approver:
 
 def check_may_approve(person: Approver, allowed: frozenset[str], *, executor_role: str = "") -> None:
     """Raises InputRefused unless the list names the person; `*` stands for any part of a name."""
-    if not person.identity or not any(fnmatchcase(person.identity, pattern) for pattern in allowed):
+    if not person.identity or not any(_names(pattern, person) for pattern in allowed):
         raise InputRefused(
             f"{person.identity or 'nobody'} may not approve repairs", hint="REMEDIATION_PEOPLE names who may"
         )
     role = executor_role.rpartition("/")[2]
     if role and f":assumed-role/{role}/" in person.identity:
         raise InputRefused("the executor's own role approves nothing", hint="approve as a person")
+
+
+def is_same_person(one: str, other: str) -> bool:
+    """Whether two identities are one person: also where AWS names the session as the issuer names the person."""
+    return one == other or _name(one) == _name(other)
+
+
+def _name(identity: str) -> str:
+    return identity.rpartition("/")[2].casefold()
+
+
+def _names(pattern: str, person: Approver) -> bool:
+    """ARNs are AWS's to give and mail addresses the issuer's: neither can be forged by the other."""
+    if pattern.startswith("arn:") and person.proof is not IdentityProof.AWS:
+        return False
+    if "@" in pattern and not pattern.startswith("arn:") and person.proof is not IdentityProof.CONSOLE:
+        return False
+    return fnmatchcase(person.identity, pattern)

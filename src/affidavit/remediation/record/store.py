@@ -128,8 +128,12 @@ class PlanStore:
         return [(str(item.get("entry")), str(item.get("sha256"))) for item in items]
 
     def listed(self, day: datetime, *, limit: int) -> list[PlanRow]:
+        return [self.get(plan_id) for plan_id in self.listed_ids(day, limit=limit)]
+
+    def listed_ids(self, day: datetime, *, limit: int) -> list[PlanId]:
+        """The plans made on this day, newest first, unread: one that was damaged does not hide the others."""
         items = self._table.query(_day(day), newest_first=True, limit=limit)
-        return [self.get(str(item["plan_id"])) for item in items]
+        return [PlanId(str(item["plan_id"])) for item in items]
 
     def _entered(
         self, row: PlanRow, moves: Sequence[PhaseMove], changes: Mapping[str, Any] | None = None

@@ -1,8 +1,11 @@
 """`affidavit console`: its arguments and help."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from affidavit.entrypoints.console.plans.repairs import Repairs
 
 
 def console(
@@ -19,4 +22,10 @@ def console(
     """
     from affidavit.entrypoints.console.laptop import run_console
 
-    run_console(port=port)
+    run_console(port=port, lent=_lent)
+
+
+def _lent() -> "Repairs":
+    from affidavit.entrypoints.cli.remedy.for_console import lent_repairs
+
+    return lent_repairs()

@@ -9,13 +9,16 @@ from typing import Any
 from starlette.responses import RedirectResponse, Response
 
 from affidavit.entrypoints.console.door import Section, Visit
+from affidavit.entrypoints.console.plans.pages import open_plan
 from affidavit.entrypoints.console.services import ReadIncident
 from affidavit.errors import AffidavitError, Conflict
 from affidavit.evidence.subject import SubjectKind
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.reading.incident_view import hidden_view, view_of
 from affidavit.incidents.reading.journal import JournalStep, journal
+from affidavit.incidents.store.state import Status
 from affidavit.ports.json import JsonValue
+from affidavit.settings import Switch
 
 _MINUTES = timedelta(minutes=5)
 
@@ -36,6 +39,8 @@ def show_incident(visit: Visit) -> Response:
         shares=visit.desk.shares.of(found.state.incident_id),
         is_live=found.state.status.is_open,
         can_stream=visit.desk.is_long_lived,
+        plan_row=open_plan(visit, found.state.plan_id),
+        may_propose=found.state.status is Status.DIAGNOSED and visit.desk.app.settings.remediation is Switch.ON,
         may_redrive=not found.state.status.has_diagnosis and not found.state.is_leased(visit.desk.app.clock.now()),
     )
 

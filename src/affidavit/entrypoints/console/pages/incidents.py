@@ -52,6 +52,7 @@ def list_incidents(visit: Visit) -> Response:
         more=_more(page, shown),
         is_first=not visit.asked("after"),
         quarantined=_quarantined(visit),
+        nodes=visit.desk.node_counts.totals(),
     )
 
 

@@ -52,7 +52,7 @@ def list_nodes(visit: Visit) -> Response:
         section=Section.NODES,
         rows=rows,
         critical=sum(1 for row in rows if row.shelf is not None and row.shelf.index.summary.critical),
-        unread=sum(1 for row in rows if row.unread or row.problem),
+        unread=sum(1 for row in rows if row.unread or row.shelf is None),
         more=found[_PAGE - 1] if len(found) > _PAGE else "",
         is_first=not visit.asked("after"),
     )
