@@ -15,11 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 HOME = "src/affidavit/remediation"
 C = "tests/unit/console/test_console"
-E, A, P = (
-    "tests/unit/remediation/test_executor.py",
-    "tests/unit/remediation/test_approvals.py",
-    "tests/unit/remediation/test_proposing.py",
-)
+E, A, P, R = (f"tests/unit/remediation/test_{name}.py" for name in ("executor", "approvals", "proposing", "critic"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,10 +65,14 @@ GUARDS = (
     guard("lock", "execution/starts.py", 'if held["held_by"]:', "if False:", f"{E}::test_two_plans_on_one_target_do_not_run_at_once"),
     guard("rest of a target", "execution/starts.py", 'if cast("float", held["last_at"]) > rested:', "if False:", f"{E}::test_a_target_is_left_alone_for_a_while_and_the_hour_has_a_limit"),
     guard("starts an hour", "execution/starts.py", "if len(earlier) >= self.per_hour:", "if False:", f"{E}::test_a_target_is_left_alone_for_a_while_and_the_hour_has_a_limit"),
-    guard("values stand in the source", "critic.py", "if leaf not in known and leaf.casefold() not in known and not _is_removal(leaf, said):", "if False:", f"{P}::test_the_critic_refuses"),
-    guard("only the catalog", "critic.py", "kind = catalog().get(action.type)", 'kind = catalog().get(action.type) or catalog()["lambda.concurrency.restore"]', f"{P}::test_the_critic_refuses"),
-    guard("stopping traffic", "critic.py", 'if expected.get("reserved") == 0', "if False", f"{P}::test_a_repair_that_only_stops_traffic_is_refused"),
-    guard("longest expiry", "critic.py", "< plan.expires_at <= plan.created_at + LONGEST:", "< plan.expires_at:", f"{P}::test_the_critic_refuses_a_plan_with"),
+    guard("the source says so", "review/source_checks.py", "elif not check(action.arguments, action.target, said):", "elif False:", f"{P}::test_the_critic_refuses_an_action_with_anything_that_its_source_or_the_live_state_does_not_say"),
+    guard("only the catalog", "critic.py", "kind = catalog().get(action.type)", 'kind = catalog().get(action.type) or catalog()["lambda.concurrency.restore"]', f"{P}::test_the_critic_refuses_an_action_with_anything_that_its_source_or_the_live_state_does_not_say"),
+    guard("stopping traffic", "critic.py", "if stops_traffic(action):", "if False:", f"{R}::test_a_fix_that_only_stops_traffic_is_refused_for_every_type"),
+    guard("longest expiry", "critic.py", "< plan.expires_at <= plan.created_at + LONGEST:", "< plan.expires_at:", f"{P}::test_the_critic_refuses_a_plan_out_of_bounds"),
+    guard("nothing wider than its source", "critic.py", "            yield from widened_policy(action, said, self.reader)\n", "", f"{R}::test_a_policy_that_was_widened_since_is_not_attached_again"),
+    guard("the source is about the subject", "critic.py", "            yield from foreign_target(action, incident.subject, said, self.reader)\n", "", f"{R}::test_a_state_of_another_function_is_no_source"),
+    guard("rules stand whole", "review/network_scope.py", "any(wanted <= set(_single(one)) for one in listed(told))", "wanted <= {(p, f, t, n, v) for one in listed(told) for p, *_ in _single(one) for two in listed(told) for _, f, t, n, v in _single(two)}", f"{R}::test_parts_of_two_rules_do_not_make_a_third"),
+    guard("injected orders", "review/source_checks.py", "elif not check(action.arguments, action.target, said):", "elif False:", f"{P}::test_two_hundred_injected_orders_give_no_unregistered_action_and_no_wider_argument"),
 )  # fmt: skip
 
 

@@ -1,8 +1,6 @@
 """Reviews a plan independently: deterministic checks, whose refusal is final. It shares no code with the Resolver."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -11,10 +9,10 @@ from pydantic import ValidationError
 from affidavit.errors import AffidavitError
 from affidavit.evidence.diagnosis import Diagnosis, RiskLevel
 from affidavit.incidents.incident import Incident
-from affidavit.ports.argument_sources import ArgumentSources, SourceDocument
+from affidavit.ports.argument_sources import ArgumentSources
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.clock import Clock
-from affidavit.ports.json import Item, JsonValue
+from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import ActionType, Aim, Reading
 from affidavit.remediation.actions.arns import parse_arn
 from affidavit.remediation.actions.catalog import catalog
@@ -22,6 +20,10 @@ from affidavit.remediation.citations import Citations
 from affidavit.remediation.plan.records import POLICY_VERSION, Action, Plan, UndoClass
 from affidavit.remediation.plan.seal import sha256_of
 from affidavit.remediation.refused import refused_calls
+from affidavit.remediation.review.belonging import foreign_target
+from affidavit.remediation.review.policy_checks import widened_policy
+from affidavit.remediation.review.source_checks import beyond_source
+from affidavit.remediation.review.stopped_traffic import stops_traffic
 
 LONGEST = timedelta(hours=4)
 MOST_ACTIONS = 8
@@ -39,7 +41,7 @@ class Critic:
         """Every reason against the plan. Empty: it may be shown to people."""
         found = [*self._of_plan(plan, incident), *self.citations.problems(plan)]
         for number, action in enumerate(plan.actions, start=1):
-            found += [f"action {number}: {why}" for why in self._of_action(plan, action, diagnosis)]
+            found += [f"action {number}: {why}" for why in self._of_action(plan, action, incident, diagnosis)]
         return found
 
     def _of_plan(self, plan: Plan, incident: Incident) -> Iterator[str]:
@@ -59,7 +61,7 @@ class Critic:
         if not touched <= set(plan.blast_radius):
             yield "its blast radius does not list what it changes"
 
-    def _of_action(self, plan: Plan, action: Action, diagnosis: Diagnosis) -> Iterator[str]:
+    def _of_action(self, plan: Plan, action: Action, incident: Incident, diagnosis: Diagnosis) -> Iterator[str]:
         kind = catalog().get(action.type)
         if kind is None:
             yield f"{action.type!r} is not in the catalog"
@@ -75,19 +77,17 @@ class Critic:
             yield f"{action.type} repairs none of the faults of the diagnosis"
         if _RISKS.index(action.risk) < _RISKS.index(kind.risk) or action.undo_class is not kind.undo_class:
             yield "its risk or its undo is called better than the catalog calls it"
-        yield from self._against_source(kind, action)
+        yield from self._against_source(action, incident)
         yield from self._against_live(kind, action)
 
-    def _against_source(self, kind: ActionType, action: Action) -> Iterator[str]:
+    def _against_source(self, action: Action, incident: Incident) -> Iterator[str]:
         try:
             said = self.sources.reread(action.source)
+            yield from beyond_source(action, said)
+            yield from widened_policy(action, said, self.reader)
+            yield from foreign_target(action, incident.subject, said, self.reader)
         except AffidavitError as error:
-            yield f"its source cannot be re-read: {error}"
-            return
-        known = set(_leaves(said.document)) | {name.casefold() for name in _names(said.document)}
-        for leaf in _leaves(action.arguments):
-            if leaf not in known and leaf.casefold() not in known and not _is_removal(leaf, said):
-                yield f"the value {leaf} does not stand in its source {action.source.reference}"
+            yield f"its source or what it is about cannot be read: {error}"
 
     def _against_live(self, kind: ActionType, action: Action) -> Iterator[str]:
         aim = Aim(target=action.target, arguments=action.arguments)
@@ -101,7 +101,8 @@ class Critic:
         yield from _mismatches(kind, action, aim, live)
         calls = (*kind.calls(aim, None), *(kind.calls(_undo_aim(action), None) if action.undo is not None else ()))
         yield from refused_calls(calls)
-        yield from _stops_traffic(action.expected)
+        if stops_traffic(action):
+            yield "it would only stop the traffic: no error is no proof of a repair"
 
 
 def _mismatches(kind: ActionType, action: Action, aim: Aim, live: Reading) -> Iterator[str]:
@@ -142,44 +143,3 @@ def _foreign(plan: Plan, action: Action) -> Iterator[str]:
         return
     if arn.account not in ("", plan.account) or arn.region not in ("", plan.region):
         yield f"{action.target} is in another account or region than the plan"
-
-
-def _stops_traffic(expected: Item) -> Iterator[str]:
-    """A function that no longer runs has no errors, but it is not repaired."""
-    if expected.get("reserved") == 0 or expected.get("enabled") is False:
-        yield "it would only stop the traffic: no error is no proof of a repair"
-
-
-def _is_removal(leaf: str, said: SourceDocument) -> bool:
-    """A null stands for "not there", which a deleting event says by its name."""
-    return leaf == "null" and str(said.document.get("eventName", "")).startswith(("Delete", "Remove"))
-
-
-def _leaves(value: JsonValue) -> Iterator[str]:
-    """Every text, number, truth and null in it, as one text each."""
-    if isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _leaves(inner)
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        for inner in value:
-            yield from _leaves(inner)
-    else:
-        yield value if isinstance(value, str) else _scalar(value)
-        # CloudTrail keeps policies as text.
-        if isinstance(value, str) and value.startswith("{"):
-            with suppress(ValueError):
-                yield from _leaves(json.loads(value))
-
-
-def _scalar(value: JsonValue) -> str:
-    return "null" if value is None else str(value).lower()
-
-
-def _names(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        yield from value
-        for inner in value.values():
-            yield from _names(inner)
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        for inner in value:
-            yield from _names(inner)

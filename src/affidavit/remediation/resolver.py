@@ -8,7 +8,7 @@ from uuid import uuid4
 from affidavit.errors import NotFound
 from affidavit.evidence.diagnosis import Diagnosis, RiskLevel
 from affidavit.incidents.incident import Incident
-from affidavit.ports.argument_sources import ArgumentSources, SourceDocument
+from affidavit.ports.argument_sources import ArgumentSources, SourceDocument, SourceKind
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.clock import Clock
 from affidavit.remediation.actions.action_type import ActionType, Aim
@@ -17,6 +17,11 @@ from affidavit.remediation.citations import diagnosis_digest
 from affidavit.remediation.plan.records import Action, Advice, OnFailedProof, Plan, PlanId, Symptom
 from affidavit.remediation.plan.seal import precondition_of
 
+# Arguments that say which part of the target is changed; the others say to what.
+_PARTS = ("path", "sid", "policy", "policy_arn", "rule", "number", "egress", "destination")
+_TAKES_AWAY = ("Revoke", "Detach", "Disable")
+# A change breaks something within this time, or not at all: as far as "what changed?" looks back.
+BREAKS_WITHIN = timedelta(hours=24)
 NO_SOURCE = "no known-good state, change event or former version says what was there"
 
 
@@ -63,8 +68,10 @@ class Resolver:
             settled: set[tuple[str, str]] = set()
             for document in said:
                 for aim in self._aims(kind, incident, document):
-                    if (thing := _thing(kind, aim)) not in settled:
-                        settled.add(thing)
+                    if (thing := _thing(kind, aim)) in settled:
+                        continue
+                    settled.add(thing)
+                    if not _was_given_up(document, incident):
                         yield self._action(kind, aim, document, basis)
 
     def _aims(self, kind: ActionType, incident: Incident, said: SourceDocument) -> Sequence[Aim]:
@@ -98,8 +105,15 @@ class Resolver:
 
 def _thing(kind: ActionType, aim: Aim) -> tuple[str, str]:
     """What is changed: the target, and within it the part that the arguments name."""
-    parts = [str(aim.arguments[name]) for name in ("path", "sid", "policy", "policy_arn") if name in aim.arguments]
+    parts = [str(aim.arguments[name]) for name in _PARTS if name in aim.arguments]
     return aim.target, ":".join(parts)
+
+
+def _was_given_up(said: SourceDocument, incident: Incident) -> bool:
+    """Whether the last word about a thing is that somebody took it away, so long ago that it broke nothing now."""
+    is_removal = str(said.document.get("eventName", "")).startswith(_TAKES_AWAY)
+    is_event = said.source.kind is SourceKind.TRAIL_EVENT
+    return is_event and is_removal and said.at < incident.occurred_at - BREAKS_WITHIN
 
 
 def _basis(diagnosis: Diagnosis) -> tuple[int, ...]:

@@ -90,7 +90,8 @@ def _aims(acl: str, good: Mapping[tuple[int, bool], Item], reader: StateReader) 
     live = _numbered(_entries(acl, reader))
     for number, egress in sorted({*good, *live}):
         was, now = good.get((number, egress)), live.get((number, egress))
-        if was != now:
+        # An entry that denied cannot be what lets packets out again.
+        if was != now and (was is None or was.get("RuleAction") != "deny"):
             said: Item = {"number": number, "egress": egress, "entry": was, "replaces": now is not None}
             yield Aim(target=acl, arguments=said)
 

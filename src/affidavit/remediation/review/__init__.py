@@ -1,0 +1,1 @@
+"""What the Critic checks of one action: that its source says it, and that it is about the subject of the incident."""
