@@ -71,7 +71,7 @@ GUARDS = (
     guard("longest expiry", "critic.py", "< plan.expires_at <= plan.created_at + LONGEST:", "< plan.expires_at:", f"{P}::test_the_critic_refuses_a_plan_out_of_bounds"),
     guard("nothing wider than its source", "critic.py", "            yield from widened_policy(action, said, self.reader)\n", "", f"{R}::test_a_policy_that_was_widened_since_is_not_attached_again"),
     guard("the source is about the subject", "critic.py", "            yield from foreign_target(action, incident.subject, said, self.reader)\n", "", f"{R}::test_a_state_of_another_function_is_no_source"),
-    guard("rules stand whole", "review/network_scope.py", "any(wanted <= set(_single(one)) for one in listed(told))", "wanted <= {(p, f, t, n, v) for one in listed(told) for p, *_ in _single(one) for two in listed(told) for _, f, t, n, v in _single(two)}", f"{R}::test_parts_of_two_rules_do_not_make_a_third"),
+    guard("rules stand whole", "review/network_scope.py", " and any(wanted <= set(_single(one)) for one in listed(told))", "", f"{R}::test_parts_of_two_rules_do_not_make_a_third"),
     guard("injected orders", "review/source_checks.py", "elif not check(action.arguments, action.target, said):", "elif False:", f"{P}::test_two_hundred_injected_orders_give_no_unregistered_action_and_no_wider_argument"),
 )  # fmt: skip
 

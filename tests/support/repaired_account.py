@@ -52,7 +52,8 @@ class Made:
 
     def make(self, type_name: str, aim: Aim) -> None:
         for call in action_type(type_name).calls(aim, None):
-            getattr(self.client(call.service), call.operation)(**call.parameters)
+            if call.parameters.get("DryRun") is not True:
+                getattr(self.client(call.service), call.operation)(**call.parameters)
 
     def aims(self, type_name: str, said: SourceDocument) -> list[Aim]:
         return list(action_type(type_name).aims(a_subject(self.name), said, self.reader))

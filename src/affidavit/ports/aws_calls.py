@@ -13,6 +13,7 @@ class ApiCall:
 
     `operation` is the name of the client's method: `put_function_concurrency`. `action` and `resource` are what a
     policy calls it: `lambda:PutFunctionConcurrency` on the function's ARN. `conditions` narrow the statement further.
+    `also` are further permissions, action and resource, that AWS asks of the caller for it.
     """
 
     service: str
@@ -21,6 +22,7 @@ class ApiCall:
     action: str
     resource: str
     conditions: Mapping[str, Mapping[str, JsonValue]] = field(default_factory=dict[str, Mapping[str, JsonValue]])
+    also: tuple[tuple[str, str], ...] = ()
 
 
 class StateReader(Protocol):

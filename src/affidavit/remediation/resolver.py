@@ -22,6 +22,8 @@ _PARTS = ("path", "sid", "policy", "policy_arn", "rule", "number", "egress", "de
 _TAKES_AWAY = ("Revoke", "Detach", "Disable")
 # A change breaks something within this time, or not at all: as far as "what changed?" looks back.
 BREAKS_WITHIN = timedelta(hours=24)
+# Deals with what a fault left behind: only when nothing else is left to repair, else the same would happen again.
+_AFTERWARDS = frozenset({"sqs.redrive"})
 NO_SOURCE = "no known-good state, change event or former version says what was there"
 
 
@@ -37,7 +39,8 @@ class Resolver:
     def resolve(self, incident: Incident, diagnosis: Diagnosis, *, created_by: str) -> Plan:
         """A plan, perhaps of advice alone. The same diagnosis, sources and live state give the same actions."""
         said = self.sources.about(incident.subject, before=incident.occurred_at)
-        actions = tuple(self._actions(incident, diagnosis, said))
+        found = tuple(self._actions(incident, diagnosis, said))
+        actions = tuple(one for one in found if one.type not in _AFTERWARDS) or found
         now = self.clock.now()
         high = any(action.risk is RiskLevel.HIGH for action in actions)
         return Plan(
@@ -47,7 +50,7 @@ class Resolver:
             account=incident.account,
             region=incident.region,
             actions=actions,
-            advice=tuple(_advice(diagnosis, has_actions=bool(actions))),
+            advice=(*_advice(diagnosis, has_actions=bool(actions)), *_later(found, actions)),
             symptom=Symptom(subject=incident.subject, window_seconds=int(self.proof_window.total_seconds())),
             on_failed_proof=OnFailedProof.UNDO
             if all(one.undo is not None for one in actions)
@@ -119,6 +122,12 @@ def _was_given_up(said: SourceDocument, incident: Incident) -> bool:
 def _basis(diagnosis: Diagnosis) -> tuple[int, ...]:
     cited = sorted({index for step in diagnosis.remediation_plan for index in step.evidence_basis})
     return tuple(cited) or tuple(range(len(diagnosis.evidence)))
+
+
+def _later(found: Sequence[Action], planned: Sequence[Action]) -> Iterator[Advice]:
+    for action in found:
+        if action not in planned:
+            yield Advice(step=f"{action.type} on {action.target}", why="only once its cause is repaired: propose again")
 
 
 def _advice(diagnosis: Diagnosis, *, has_actions: bool) -> Iterator[Advice]:

@@ -296,7 +296,7 @@ def test_a_credential_opens_its_own_call_and_no_other_of_the_catalog(made: Made)
                     changer.call(other)
                 denied += 1
         changer.call(own)
-    assert denied == len(calls) * (len(calls) - 1)
+    assert denied == sum(one.action != other.action for one in calls for other in calls) > 100
 
 
 def test_a_credential_is_bound_to_its_role_group_and_policy(made: Made) -> None:

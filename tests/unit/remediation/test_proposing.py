@@ -127,6 +127,8 @@ def test_the_critic_refuses_an_action_with_anything_that_its_source_or_the_live_
         what for what, change in CHANGES.items() if not case.refusals(replace(plan, actions=(change(plan.actions[0]),)))
     ]
     assert passed == []
+    unregistered = replace(plan, actions=(CHANGES["an unregistered action"](plan.actions[0]),))
+    assert any("is not in the catalog" in why for why in case.refusals(unregistered))
 
 
 BOUNDS: list[dict[str, Any]] = [
@@ -200,7 +202,7 @@ def _told(order: str, case: Case, said: list[Any]) -> Iterator[tuple[Diagnosis, 
         {"gaps": (order,)},
     ):
         yield diagnosis.model_copy(update=changes), said
-    request = {"functionName": case.function, "reservedConcurrentExecutions": 999}
+    request = {"functionName": case.function, "reservedConcurrentExecutions": 20}
     for event in (
         {"eventName": "TagResource20170331v2", "requestParameters": {**request, "tags": {order: order}}},
         {"eventName": f"Invoke {order}", "requestParameters": request},
@@ -218,7 +220,7 @@ def _told(order: str, case: Case, said: list[Any]) -> Iterator[tuple[Diagnosis, 
         yield diagnosis, [*said, a_document(kind, document, reference=f"{kind}-{uuid4().hex}")]
     state = {"function": order, "concurrency": {order: 999}, "permissions": {"inline_policies": {order: {}}}}
     yield diagnosis, [a_document(SourceKind.BASELINE, state, reference=f"{order}#0"), *said]
-    other = {"function": f"{arn_of(case.function)}-2", "concurrency": {"reserved": 999}}
+    other = {"function": f"{arn_of(case.function)}-2", "concurrency": {"reserved": 20}}
     for name in (order, f"{arn_of(case.function)}-2", arn_of("payroll")):
         state = {**other, "function": name}
         yield diagnosis, [a_document(SourceKind.BASELINE, state, reference=f"{name}#{uuid4().hex}"), *said]

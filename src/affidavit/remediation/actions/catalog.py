@@ -17,6 +17,7 @@ from affidavit.remediation.actions.lambda_configuration import RestoreConfigurat
 from affidavit.remediation.actions.lambda_event_source import EnableEventSource
 from affidavit.remediation.actions.lambda_permission import RestorePermission
 from affidavit.remediation.actions.services.kms_key import EnableKey
+from affidavit.remediation.actions.services.sqs_redrive import Redrive
 
 
 @cache
@@ -35,6 +36,7 @@ def catalog() -> Mapping[str, ActionType]:
         RollBackAlias(),
         RestorePermission(),
         EnableEventSource(),
+        Redrive(),
     )
     return {one.name: one for one in types}
 

@@ -44,6 +44,11 @@ def _is_of_function(action: Action, function: Item, said: SourceDocument, reader
             return keeps(said, "network", f"{'network_acl' if kind == 'acl_entry' else 'route_table'}s", last(target))
         case ["kms", _]:
             return target == function.get("KMSKeyArn")
+        case ["sqs", _]:
+            # That the target is the dead-letter queue of this one, the type checks.
+            name = str(function["FunctionName"])
+            mapped = reader.read_all("lambda", "list_event_source_mappings", "EventSourceMappings", FunctionName=name)
+            return action.arguments["destination"] in [one.get("EventSourceArn") for one in listed(list(mapped))]
         case _:
             return False
 

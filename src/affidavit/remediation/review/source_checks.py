@@ -138,6 +138,13 @@ def _key(arguments: Item, target: str, said: SourceDocument) -> bool:
     return is_call(said, "DisableKey") and named in (target, last(target))
 
 
+def _redrive(arguments: Item, target: str, said: SourceDocument) -> bool:
+    """That the messages go to a queue which feeds the function; how fast is a number of ours, which the type checks."""
+    queue = arguments["destination"]
+    fed = [mapping(one).get("EventSourceArn") for one in mapping(kept(said, "configuration", "event_sources")).values()]
+    return queue != target and queue in (*fed, asked(said, "CreateEventSourceMapping").get("eventSourceArn"))
+
+
 CHECKS: Mapping[str, Check] = {
     "lambda.concurrency.restore": _concurrency,
     "lambda.configuration.restore": _configuration,
@@ -151,4 +158,5 @@ CHECKS: Mapping[str, Check] = {
     "ec2.acl_entry.restore": _acl_entry,
     "ec2.route.restore": _route,
     "kms.key.enable": _key,
+    "sqs.redrive": _redrive,
 }

@@ -17,10 +17,12 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     from ministack import app  # pyright: ignore[reportMissingTypeStubs] - it ships none
     from ministack.core import iam_actions  # pyright: ignore[reportMissingTypeStubs] - it ships none
-    from ministack.services import iam  # pyright: ignore[reportMissingTypeStubs] - it ships none
+    from ministack.services import ec2, iam, sqs  # pyright: ignore[reportMissingTypeStubs] - it ships none
 
     from affidavit.sandbox.access.gate import AccessGate
     from affidavit.sandbox.aws.emulated.asked_permissions import ask_as_aws
+    from affidavit.sandbox.aws.emulated.dry_runs import heed_dry_runs
+    from affidavit.sandbox.aws.emulated.message_moves import add_message_moves
     from affidavit.sandbox.aws.emulated.policy_versions import add_default_versions
     from affidavit.sandbox.aws.emulated_keys import give_functions_random_keys, secret_of
     from affidavit.sandbox.aws.trail_names import name_resources
@@ -30,6 +32,8 @@ def main() -> None:
     name_resources(emulator)
     ask_as_aws(iam_actions)
     add_default_versions(iam)
+    heed_dry_runs(ec2)
+    add_message_moves(sqs)
     emulator.app = AccessGate(emulator.app, secret_of)
     emulator.main()
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from botocore.config import Config
@@ -17,6 +17,8 @@ from affidavit.ports.json import Item, JsonValue
 # STS takes an inline session policy of at most so many characters.
 MOST_POLICY_CHARACTERS = 2048
 _STALE = {"PreconditionFailedException", "ResourceConflictException", "ResourceInUseException", "DeleteConflict"}
+# How EC2 answers a dry run that would be allowed.
+_WOULD_SUCCEED = "DryRunOperation"
 _NOT_IN_SESSION_NAMES = re.compile(r"[^\w+=,.@-]")
 
 
@@ -55,6 +57,8 @@ class _AssumedChanger:
             try:
                 answer = getattr(self._client(call.service), call.operation)(**call.parameters)
             except ClientError as error:
+                if code_of(error) == _WOULD_SUCCEED and call.parameters.get("DryRun") is True:
+                    return {}
                 if code_of(error) in _STALE:
                     raise Conflict(
                         f"{thing}: it changed meanwhile", hint="nothing was changed; propose again"
@@ -74,8 +78,7 @@ class _AssumedChanger:
 def session_policy(calls: Sequence[ApiCall]) -> str:
     """A policy of exactly these calls. Raises InputRefused when STS would not take it."""
     statements: list[Any] = []
-    for call in calls:
-        statement = _statement(call)
+    for statement in (one for call in calls for one in _statements(call)):
         if statement not in statements:
             statements.append(statement)
     text = json.dumps({"Version": "2012-10-17", "Statement": statements}, separators=(",", ":"))
@@ -92,6 +95,8 @@ def sts_name(text: str) -> str:
     return _NOT_IN_SESSION_NAMES.sub("-", text)[-64:].rjust(2, "-")
 
 
-def _statement(call: ApiCall) -> dict[str, JsonValue]:
+def _statements(call: ApiCall) -> Iterator[dict[str, JsonValue]]:
     statement: dict[str, JsonValue] = {"Effect": "Allow", "Action": call.action, "Resource": call.resource}
-    return statement | ({"Condition": dict(call.conditions)} if call.conditions else {})
+    yield statement | ({"Condition": dict(call.conditions)} if call.conditions else {})
+    for action, resource in call.also:
+        yield {"Effect": "Allow", "Action": action, "Resource": resource}

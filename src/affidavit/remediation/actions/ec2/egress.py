@@ -1,6 +1,7 @@
 """`ec2.egress.restore`: puts one egress rule of a security group back."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pydantic import JsonValue as PydanticJson
 
@@ -59,8 +60,10 @@ class RestoreEgress:
         return {"rule": aim.arguments["rule"], "is_there": state["is_there"]}
 
     def calls(self, aim: Aim, token: str | None) -> tuple[ApiCall, ...]:
+        """First as a dry run: EC2 says whether it would be allowed, before anything is changed."""
         rule, is_there = aim.arguments["rule"], aim.arguments["is_there"] is True
-        return (egress_call(aim.target, rule, is_there=is_there),)
+        call = egress_call(aim.target, rule, is_there=is_there)
+        return replace(call, parameters={**call.parameters, "DryRun": True}), call
 
     def touches(self, aim: Aim, reader: StateReader) -> Sequence[str]:
         return [aim.target]

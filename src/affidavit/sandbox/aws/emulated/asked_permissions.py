@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from affidavit.sandbox.aws.emulated.message_moves import moved_queue
+
 _CALLS = (
     (
         re.compile(r"/functions/[^/]+/concurrency$"),
@@ -26,7 +28,7 @@ _ATTACHING = ("iam:AttachRolePolicy", "iam:DetachRolePolicy")
 def ask_as_aws(iam_actions: Any) -> None:
     """`iam_actions` is the emulator's module that tells which permission a request needs."""
     iam_actions._lambda_action = _refined(iam_actions._lambda_action)
-    iam_actions.extract_resource_arn = _with_acls(iam_actions.extract_resource_arn)
+    iam_actions.extract_resource_arn = _with_moves(_with_acls(iam_actions.extract_resource_arn))
     iam_actions.request_tag_context = _with_policy_arn(iam_actions.request_tag_context)
 
 
@@ -39,6 +41,17 @@ def _with_acls(known: Callable[..., str]) -> Callable[..., str]:
         if acl is None:
             return known(service, method, path, headers, body, query, region, account)
         return f"arn:aws:ec2:{region}:{account}:network-acl/{acl}"
+
+    return resource
+
+
+def _with_moves(known: Callable[..., str]) -> Callable[..., str]:
+    """Moving messages is about the queue that they leave."""
+
+    def resource(service: str, method: str, path: str, headers: Any, body: bytes, query: Any, *where: str) -> str:
+        is_move = service == "sqs" and headers.get("x-amz-target", "").endswith(("MessageMoveTask", "MoveTasks"))
+        queue = moved_queue(body) if is_move else None
+        return queue or known(service, method, path, headers, body, query, *where)
 
     return resource
 
