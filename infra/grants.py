@@ -36,6 +36,13 @@ def read_server_key(function: PackagedFunction) -> None:
     function.allow("ReadServerKey", ["ssm:GetParameter"], [names.parameter_arn(KEY_PARAMETER)])
 
 
+def read_secrets(function: PackagedFunction, path: str) -> None:
+    """All of one folder. The environment tells the function where to look."""
+    function.function.add_environment("SECRETS_PATH", path)
+    folder = names.parameter_arn(path)
+    function.allow("ReadSecrets", ["ssm:GetParametersByPath"], [folder, f"{folder}/*"], "secrets")
+
+
 def find_nodes(function: PackagedFunction) -> None:
     actions = ["ec2:DescribeInstances", "ec2:DescribeInstanceStatus", "ec2:DescribeRegions"]
     function.allow("FindNodes", actions, ["*"], "describe")

@@ -1,11 +1,11 @@
 """From an upload to an answer: the indexer behind its queue, and the MCP server."""
 
-import jsii
-from aws_cdk import Aspects, CfnCondition, CfnOutput, CfnParameter, CfnResource, Duration, Fn, IAspect, Stack
+from aws_cdk import Aspects, CfnCondition, CfnOutput, CfnParameter, Duration, Fn, Stack
 from aws_cdk import aws_lambda as lambda_
-from constructs import Construct, IConstruct
+from constructs import Construct
 
 from infra import grants, names
+from infra.conditional import OnlyIf
 from infra.function import PackagedFunction, Spec
 from infra.network import Network
 from infra.oauth import oauth_environment
@@ -205,18 +205,8 @@ class NodeLogs(Stack):
         role = grants.collect(collector, self._options, self._clusters.value_as_list)
         collector.function.add_environment("COLLECTION_ROLE_ARN", role)
         self._opened(collector, "CollectorUrl", condition)
-        Aspects.of(collector).add(_OnlyIf(condition))
+        Aspects.of(collector).add(OnlyIf(condition))
         return collector
-
-
-@jsii.implements(IAspect)
-class _OnlyIf:
-    def __init__(self, condition: CfnCondition) -> None:
-        self._condition = condition
-
-    def visit(self, node: IConstruct) -> None:
-        if isinstance(node, CfnResource):
-            node.cfn_options.condition = self._condition
 
 
 def _address(server: PackagedFunction, options: Options) -> str:

@@ -11,6 +11,9 @@ ARCHITECTURE = lambda_.Architecture.X86_64
 # Whatever writes an object names itself in the encryption context; the key refuses our roles anything else.
 TOOLS = ("baselines", "collect", "fleet", "incidents", "ingest", "remediation", "search")
 KEY_PARAMETER = "/incident-response/mcp-api-key"
+# One SecureString per secret setting, named as the setting. Each function may read its own folder alone.
+SECRETS = "/incident-response/supervisor"
+HOOK_SECRETS = "/incident-response/hooks"
 NAMESPACE = "Affidavit/Incidents"
 
 

@@ -33,6 +33,7 @@ _CALLED = (
     *("cloudtrail", "cloudwatch", "comprehend", "dynamodb", "ec2", "eks", "iam", "kms"),
     *("lambda", "logs", "s3", "sns", "sqs", "ssm", "sts"),
 )
+_PROVIDERS = ("langchain-anthropic", "langchain-google-genai", "langchain-ollama", "langchain-openai")
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
 
@@ -74,6 +75,7 @@ PACKAGES = (
         loads=(
             "affidavit.entrypoints.lambdas.mcp_http",
             "affidavit.entrypoints.lambdas.on_gateway_call",
+            "affidavit.entrypoints.lambdas.on_hook",
             "affidavit.adapters.aws.storage.objects",
             "affidavit.adapters.aws.workload.inspector",
             "affidavit.nodes.library.library",
@@ -83,7 +85,7 @@ PACKAGES = (
     ),
     Package(
         name="supervisor",
-        roots=(*_ENGINE, "boto3", "langchain-aws", "langchain-core", "langgraph", "mcp"),
+        roots=(*_ENGINE, "boto3", "langchain-aws", "langchain-core", "langgraph", "mcp", *_PROVIDERS),
         services=(*_CALLED, "autoscaling", "bedrock", "bedrock-runtime"),
         loads=(
             "affidavit.entrypoints.lambdas.on_incident",
@@ -92,7 +94,12 @@ PACKAGES = (
             "affidavit.agent.toolbox.mcp_tools",
             "affidavit.agent.rules",
             "affidavit.agent.run",
+            "affidavit.adapters.channels.slack_app",
+            "langchain_anthropic",
             "langchain_aws",
+            "langchain_google_genai",
+            "langchain_ollama",
+            "langchain_openai",
         ),
     ),
     # Lambda's own boto3 is good enough for a program that shall break.

@@ -14,8 +14,10 @@ from constructs import Construct
 
 from infra import grants, names
 from infra.function import PackagedFunction, Spec
+from infra.hooks import hook_receiver
 from infra.node_logs import NodeLogs
-from infra.options import KEY_PARAMETER, Options
+from infra.options import KEY_PARAMETER, SECRETS, Options
+from infra.people import people_environment
 from infra.state import INCIDENT_CONTEXT, INCIDENT_STATE, STATE
 from infra.storage import Storage, dead_letter_queue
 
@@ -42,10 +44,14 @@ class Supervisor(Stack):
         self._options, self._storage = options, storage
         self._server_url = self._chosen_url(node_logs)
         self._chat_provider = CfnParameter(
-            self, "ChatProvider", default="bedrock", description="bedrock, or offline for rules alone"
+            self,
+            "ChatProvider",
+            default="bedrock",
+            allowed_values=["bedrock", "offline", "anthropic", "openai", "google", "ollama"],
+            description="who diagnoses; offline: rules alone",
         )
         self._chat_model = CfnParameter(
-            self, "ChatModelId", default="", description="model id or inference profile; needed with bedrock"
+            self, "ChatModelId", default="", description="model id or inference profile; needed unless offline"
         )
         self._model_arns = CfnParameter(
             self,
@@ -69,12 +75,14 @@ class Supervisor(Stack):
             allowed_values=["true", "false"],
             description="true: nodes that end become incidents and are collected, if the role may (docs/incidents.md)",
         )
+        self._people_environment = people_environment(self)
         self.topic = self._topic("Alerts", options.name("incidents"))
         self.people = self._topic("People", options.name("people"))
         self.dead_letters = dead_letter_queue(self, "DeadIncidents", options.name("incidents-dead"))
         self.supervisor = self._supervisor()
         self.watchdog = self._watchdog()
         self._watch_nodes()
+        self.hooks = hook_receiver(self, options=options, storage=storage, environment=self._own_environment())
 
     def _chosen_url(self, node_logs: NodeLogs) -> str:
         other = CfnParameter(
@@ -97,15 +105,22 @@ class Supervisor(Stack):
         )
         return topic
 
-    def _environment(self) -> dict[str, str]:
+    def _own_environment(self) -> dict[str, str]:
+        """What everybody needs who takes alerts in."""
         return {
             "LOGS_BUCKET": names.placed(names.bucket_name(self._options.prefix)),
             "STATE_TABLE": STATE,
             "INCIDENT_STATE_TABLE": INCIDENT_STATE,
             "INCIDENT_CONTEXT_TABLE": INCIDENT_CONTEXT,
             "KMS_KEY_ID": self._storage.key.key_arn,
-            "ALERT_TOPIC_ARN": self.people.topic_arn,
             "ALLOWED_CLUSTERS": Fn.join(",", self._clusters.value_as_list),
+        }
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            **self._own_environment(),
+            **self._people_environment,
+            "ALERT_TOPIC_ARN": self.people.topic_arn,
             "ENABLE_COLLECTION": self._endings.value_as_string,
             "MCP_SERVER_URL": self._server_url,
             "MCP_API_KEY_PARAMETER": KEY_PARAMETER,
@@ -188,6 +203,7 @@ class Supervisor(Stack):
         for table in (INCIDENT_STATE, INCIDENT_CONTEXT):
             grants.use_table(function, table)
         grants.read_server_key(function)
+        grants.read_secrets(function, SECRETS)
         grants.find_nodes(function)
         function.allow("TellPeople", ["sns:Publish"], [names.topic_arn(self._options.name("people"))])
         function.allow("EncryptMessages", ["kms:GenerateDataKey", "kms:Decrypt"], [self._storage.messages_key.key_arn])

@@ -7,6 +7,7 @@ from infra.names import shown
 
 REASONS = {
     "objects": "The names of objects come from nodes and bundles; the bucket and the prefix are fixed.",
+    "secrets": "Which secrets there are is the operator's choice; the folder is fixed, and is this function's own.",
     "streams": "Lambda names the log streams; the log group is fixed.",
     "index": "DynamoDB names an index below its table; the table is fixed.",
     "describe": "EC2 knows no single resource for these Describe calls; they read and return no contents.",

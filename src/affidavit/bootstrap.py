@@ -60,6 +60,17 @@ def build_app(settings: Settings) -> App:
     return _local_app(settings) if settings.is_local else _aws_app(settings)
 
 
+def deployed_settings() -> Settings:
+    """The settings of a deployed function: its environment, and the secrets that Parameter Store keeps for it."""
+    settings = Settings.from_environment()
+    if not settings.secrets_path:
+        return settings
+    from affidavit.adapters.aws.clients import AwsClients
+    from affidavit.adapters.aws.parameters.stored_secrets import stored_secrets
+
+    return settings.with_secrets(stored_secrets(AwsClients(settings.region), settings.secrets_path))
+
+
 def build_library(app: App, knowledge: "Knowledge | None" = None, redactor: "Redactor | None" = None) -> "Library":
     """The indexes of this app, to be asked. Knowledge is the built-in one, unless another is given."""
     from affidavit.knowledge import load_knowledge

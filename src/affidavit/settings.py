@@ -105,6 +105,11 @@ class Settings(BaseModel):
     mcp_api_key_parameter: str = Field(
         "/incident-response/mcp-api-key", alias="MCP_API_KEY_PARAMETER", description="SSM SecureString with that key"
     )
+    secrets_path: Annotated[str, Field(pattern=r"^(/[A-Za-z0-9._/-]+)?$")] = Field(
+        "",
+        alias="SECRETS_PATH",
+        description="path in Parameter Store: a SecureString below it, named as a secret setting, is that setting",
+    )
     mcp_keys_file: str = Field(
         "", alias="MCP_KEYS_FILE", description="file with keys of clients and their scopes; read again when it changes"
     )
@@ -343,6 +348,13 @@ class Settings(BaseModel):
                 hint="correct the environment variable; see docs/reference/settings.md",
             ) from error
 
+    def with_secrets(self, stored: Mapping[str, str]) -> Self:
+        """With stored secrets where the environment has none. Only settings that are secret are taken."""
+        fields = {field: alias for alias, field in secret_settings().items() if alias in stored}
+        return self.model_copy(
+            update={field: stored[alias] for field, alias in fields.items() if not getattr(self, field)}
+        )
+
     @property
     def is_local(self) -> bool:
         return not self.logs_bucket
@@ -354,3 +366,8 @@ class Settings(BaseModel):
     @property
     def clusters(self) -> frozenset[str]:
         return frozenset(name for name in self.allowed_clusters.split(",") if name)
+
+
+def secret_settings() -> dict[str, str]:
+    """Environment variable → field, of settings that are never shown."""
+    return {entry.alias: field for field, entry in Settings.model_fields.items() if entry.alias and not entry.repr}

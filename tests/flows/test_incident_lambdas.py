@@ -1,6 +1,7 @@
 """The Lambda functions on a laptop AWS: DynamoDB, S3 and Parameter Store are asked over HTTP."""
 
 import json
+import time
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,7 @@ from tests.support.incidents import an_incident
 from affidavit.adapters.aws import api_key
 from affidavit.adapters.aws.api_key import SsmApiKey, get_mcp_api_key
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.entrypoints.lambdas import on_incident, on_watchdog_tick
+from affidavit.entrypoints.lambdas import on_incident, on_watchdog_tick, renewal
 from affidavit.errors import InputRefused
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.incident_leases import IncidentStates
@@ -140,3 +141,25 @@ def test_a_parameter_that_is_missing_is_a_clear_error(aws_environment: dict[str,
     with pytest.raises(InputRefused, match="/incident-response/none") as caught:
         get_mcp_api_key(AwsClients("ca-central-1"), "/incident-response/none")
     assert "SecureString" in caught.value.hint
+
+
+def test_a_deployed_function_reads_its_secrets_from_parameter_store_and_reads_them_again(
+    aws_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ssm, path = boto3.client("ssm", "ca-central-1"), f"/incident-response/{uuid.uuid4().hex}"
+    monkeypatch.setenv("SECRETS_PATH", path)
+    monkeypatch.setenv("SLACK_CHANNEL", "C1")
+    ssm.put_parameter(Name=f"{path}/SLACK_BOT_TOKEN", Value="first", Type="SecureString")
+    ssm.put_parameter(Name=f"{path}/CHAT_API_KEY", Value="in the open", Type="String")
+    on_incident.application.cache_clear()
+    app = on_incident.application("")[0]
+    assert [channel.name for channel in app.channels if channel.name != "sns"] == ["slack"]
+    assert (app.settings.slack_bot_token, app.settings.chat_api_key) == ("first", "")
+    ssm.put_parameter(Name=f"{path}/SLACK_BOT_TOKEN", Value="second", Type="SecureString", Overwrite=True)
+    now = [time.monotonic()]
+    monkeypatch.setattr(renewal, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    for later, token in ((800, "first"), (200, "second")):
+        now[0] += later
+        on_incident.renew()
+        assert on_incident.application("")[0].settings.slack_bot_token == token
+    on_incident.application.cache_clear()

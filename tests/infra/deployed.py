@@ -86,7 +86,7 @@ def deployed(folder: Path, templates: Path, packages: Path, *, only: Collection[
                 packages=packages,
                 parameters=_NODES
                 if only
-                else {**_NODES, "ChatProvider": "offline", "McpServerUrl": f"{relay.url}/mcp"},
+                else {**_NODES, "ChatProvider": "offline", "EnableHooks": "true", "McpServerUrl": f"{relay.url}/mcp"},
                 extras=frozenset() if only else frozenset({"demo"}),
             )
             deployment = Deployment(AwsClients(REGION), wanted, said.append)

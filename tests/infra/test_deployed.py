@@ -198,7 +198,7 @@ def test_a_second_apply_changes_nothing(aws: Deployed) -> None:
 def test_the_doctor_says_what_is_missing_and_what_to_do(aws: Deployed) -> None:
     done = run("deploy", "doctor", CHAT_PROVIDER="offline")
     said = {line[8:].partition(":")[0]: line.split()[0] for line in done.stdout.splitlines() if line[0] != " "}
-    assert said["credentials"] == said["stacks"] == said["server key"] == said["chat model"] == "ok"
+    assert said["credentials"] == said["stacks"] == said["server key"] == said["secrets"] == said["chat model"] == "ok"
     assert said["people"] == "fail", "nobody is subscribed"
     assert "aws sns subscribe" in done.stdout
     assert done.returncode == 1
@@ -207,6 +207,24 @@ def test_the_doctor_says_what_is_missing_and_what_to_do(aws: Deployed) -> None:
 def test_without_a_chat_model_the_doctor_does_not_call_it_well(aws: Deployed) -> None:
     done = run("deploy", "doctor", CHAT_PROVIDER="bedrock")
     assert "fail    chat model: none is named" in done.stdout
+
+
+def test_a_webhook_with_a_stored_secret_becomes_an_incident_with_the_rights_of_its_function(aws: Deployed) -> None:
+    aws.client("ssm").put_parameter(
+        Name="/incident-response/hooks/HOOK_ALERTMANAGER_SECRET", Value="s" * 32, Type="SecureString"
+    )
+    alerts = [{"labels": {"alertname": "Errors", "function_name": "hooked"}}, {"labels": {"alertname": "Nothing"}}]
+    http = {"method": "POST", "path": "/hooks/alertmanager", "sourceIp": "127.0.0.1"}
+    event = {
+        "rawPath": "/hooks/alertmanager",
+        "requestContext": {"domainName": "x.on.aws", "http": http},
+        "headers": {"host": "x.on.aws", "authorization": f"Bearer {'s' * 32}"},
+        "body": json.dumps({"version": "4", "status": "firing", "alerts": alerts}),
+    }
+    aws.client("lambda").invoke(FunctionName="affidavit-hooks", Payload=json.dumps(event), InvocationType="Event")
+    assert eventually(lambda: aws.keys("quarantine/")), aws.log_of("affidavit-hooks")
+    rows = aws.client("dynamodb").scan(TableName="incident-state")["Items"]
+    assert [row for row in rows if row["pk"]["S"].startswith("subject#") and "hooked" in row["pk"]["S"]]
 
 
 def test_a_plan_names_what_would_change_and_leaves_nothing_behind(

@@ -24,8 +24,9 @@ RUNS = {
     "affidavit-mcp-collect": (*_STORES, "api_key", "node_directory", "collector"),
     "affidavit-gateway-tools": (*_STORES, "node_directory"),
     "affidavit-indexer": (*_STORES, "bundle_ready_publisher", "dead_letters", "node_directory"),
-    "affidavit-supervisor": (*_STORES, "api_key", "node_directory", "notifier"),
-    "affidavit-watchdog": (*_STORES, "api_key", "node_directory", "notifier"),
+    "affidavit-supervisor": (*_STORES, "api_key", "node_directory", "notifier", "parameters/stored_secrets"),
+    "affidavit-watchdog": (*_STORES, "api_key", "node_directory", "notifier", "parameters/stored_secrets"),
+    "affidavit-hooks": (*_STORES, "node_directory", "parameters/stored_secrets"),
 }
 # Where an operation and the permission for it differ in name.
 PERMISSIONS = {
@@ -42,6 +43,9 @@ NEVER_ASKED = {
     # Whose node an alert names is asked of the instance alone.
     ("affidavit-supervisor", "node_directory"): {"eks:DescribeCluster"},
     ("affidavit-watchdog", "node_directory"): {"eks:DescribeCluster"},
+    ("affidavit-hooks", "node_directory"): {"eks:DescribeCluster"},
+    # It reads what an incident recorded under a name it knows, and lists nothing.
+    ("affidavit-hooks", "storage/objects"): {"s3:ListObjectsV2"},
     # It keeps its tasks in the table; bundles come from the nodes themselves.
     ("affidavit-mcp-collect", "storage/objects"): {"s3:PutObject"},
 }

@@ -41,6 +41,13 @@ answer = handler(event, None)
 assert answer['statusCode'] == 200, answer
 from affidavit.entrypoints.mcp.tools.catalog import NODES, LAMBDA
 [tool.function() for tool in (*NODES, *LAMBDA)]
+import os
+from affidavit.entrypoints.lambdas import on_hook
+os.environ['HOOK_ALERTMANAGER_SECRET'] = 's' * 16
+http = {'method': 'POST', 'path': '/hooks/alertmanager', 'sourceIp': '127.0.0.1'}
+event = {'rawPath': '/hooks/alertmanager', 'requestContext': {'domainName': 'x.on.aws', 'http': http}, 'body': '{}'}
+answer = on_hook.handler({**event, 'headers': {'host': 'x.on.aws'}}, None)
+assert answer['statusCode'] == 401, answer
 """,
     "supervisor": """
 import affidavit.entrypoints.lambdas.on_incident, affidavit.entrypoints.lambdas.on_watchdog_tick
@@ -48,6 +55,9 @@ import affidavit.agent.run, affidavit.agent.toolbox.mcp_tools, affidavit.agent.r
 import affidavit.nodes.library.stored_lines
 from affidavit.adapters.aws.chat import bedrock_chat
 bedrock_chat('some.model-v1:0', region='ca-central-1')
+import langchain_anthropic, langchain_google_genai, langchain_ollama, langchain_openai
+import affidavit.adapters.channels.github, affidavit.adapters.channels.pagerduty, affidavit.adapters.channels.slack_app
+import affidavit.adapters.channels.slack_webhook, affidavit.adapters.channels.teams, affidavit.adapters.channels.webhook
 """,
 }
 

@@ -58,7 +58,8 @@ def test_only_listed_statements_name_no_resource(statements: list[Statement]) ->
 
 
 @pytest.mark.parametrize(
-    "role", ["affidavit-mcp", "affidavit-supervisor", "affidavit-watchdog", "affidavit-gateway-tools"]
+    "role",
+    ["affidavit-mcp", "affidavit-supervisor", "affidavit-watchdog", "affidavit-gateway-tools", "affidavit-hooks"],
 )
 def test_a_role_that_diagnoses_writes_only_what_is_ours(role: str, statements: list[Statement]) -> None:
     own = [each for each in statements if each.owner == role]
@@ -179,6 +180,35 @@ def test_the_collecting_server_is_there_only_when_it_is_wanted(templates: dict[s
     own = {name: each for name, each in resources.items() if name.startswith("mcpcollect")}
     assert {each.get("Condition") for each in own.values()} == {"Collects"}
     assert templates["AffidavitNodeLogs"].content["Parameters"]["EnableCollection"]["Default"] == "false"
+
+
+def test_a_function_reads_the_secrets_of_its_own_folder_and_hooks_are_there_only_when_wanted(
+    templates: dict[str, Template], statements: list[Statement]
+) -> None:
+    folders = {"affidavit-hooks": "hooks", "affidavit-supervisor": "supervisor", "affidavit-watchdog": "supervisor"}
+    for each in statements:
+        if "ssm:GetParametersByPath" in each.actions:
+            place = folders.pop(each.owner)
+            assert {arn.partition(":parameter")[2] for arn in each.resources} == {
+                f"/incident-response/{place}",
+                f"/incident-response/{place}/*",
+            }
+            told = function_named(each.owner, templates)["Environment"]["Variables"]["SECRETS_PATH"]
+            assert told == f"/incident-response/{place}"
+    assert folders == {}
+    supervisor = templates["AffidavitSupervisor"]
+    hooked = [each for name, each in supervisor.content["Resources"].items() if name.startswith("hooks")]
+    assert len(hooked) > 4
+    assert {each.get("Condition") for each in hooked} == {"TakesHooks"}
+    assert supervisor.content["Parameters"]["EnableHooks"]["Default"] == "false"
+
+
+def test_no_secret_setting_is_a_variable_or_a_parameter_of_a_template(templates: dict[str, Template]) -> None:
+    secret = {entry.alias for entry in Settings.model_fields.values() if not entry.repr}
+    assert "SLACK_BOT_TOKEN" in secret
+    for template in templates.values():
+        for each in template.of_type("AWS::Lambda::Function").values():
+            assert not secret & set(each["Properties"].get("Environment", {}).get("Variables", {}))
 
 
 def test_everything_that_keeps_data_encrypts_it(templates: dict[str, Template]) -> None:
@@ -361,7 +391,7 @@ def test_no_function_has_its_code_in_the_template(templates: dict[str, Template]
         for template in templates.values()
         for each in template.of_type("AWS::Lambda::Function").values()
     ]
-    assert len(codes) == 7
+    assert len(codes) == 8
     assert all(set(code) == {"S3Bucket", "S3Key"} for code in codes)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from affidavit.incidents.handled import Handled
-from affidavit.incidents.store.state import Lease
+from affidavit.incidents.store.state import IncidentState, Lease
 from affidavit.incidents.supervisor import Supervisor
 
 
@@ -17,6 +17,10 @@ class Reception(Supervisor):
     """A supervisor whose incidents are only opened. `start` is told of each; when it dies, the watchdog runs it."""
 
     start: Callable[[Lease], None] = field(default=_left_to_the_watchdog)
+
+    def give_up(self, seen: IncidentState) -> bool:
+        """Never: the watchdog closes what killed its last worker, and it has the channels to tell so."""
+        return False
 
     def run(self, lease: Lease) -> Handled:
         self.start(lease)

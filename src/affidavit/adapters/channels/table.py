@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from affidavit.adapters.channels.filters import filter_of
+from affidavit.adapters.channels.unusable import UnusableNotifier
 from affidavit.errors import InputRefused
 from affidavit.incidents.notices.channel import Channel, ChannelName
 from affidavit.ports.clock import Clock
@@ -17,22 +18,34 @@ if TYPE_CHECKING:
 
 
 def channels(settings: Settings, clock: Clock) -> tuple[Channel, ...]:
-    """Touches no network. Raises InputRefused when a channel's settings are incomplete or contradict each other."""
+    """Touches no network. Raises InputRefused when a channel's settings are incomplete or contradict each other.
+
+    With `SECRETS_PATH` such a channel fails at each notice instead, until its settings are whole.
+    """
     wiring = _Wiring(settings, clock)
-    made = ((name, make(wiring)) for name, make in _CHANNELS.items())
-    found = tuple(
-        Channel(
-            name=name,
-            notifier=notifier,
-            passes=filter_of(name, settings),
-            per_minute=settings.notices_per_minute,
-        )
-        for name, notifier in made
-        if notifier is not None
-    )
-    for name in ChannelName:
+    # A deployed function must not lose incidents over a secret that somebody forgot: it fails to tell, and says why.
+    make = _made_or_failing if settings.secrets_path else _made
+    found = tuple(channel for name in _CHANNELS if (channel := make(name, wiring)) is not None)
+    for name in ChannelName if not settings.secrets_path else ():
         filter_of(name, settings)  # a filter that cannot be read is told even when its channel is off
     return found
+
+
+def _made_or_failing(name: ChannelName, wiring: "_Wiring") -> Channel | None:
+    try:
+        return _made(name, wiring)
+    except InputRefused as error:
+        return Channel(name=name, notifier=UnusableNotifier(error))
+
+
+def _made(name: ChannelName, wiring: "_Wiring") -> Channel | None:
+    notifier = _CHANNELS[name](wiring)
+    if notifier is None:
+        return None
+    settings = wiring.settings
+    return Channel(
+        name=name, notifier=notifier, passes=filter_of(name, settings), per_minute=settings.notices_per_minute
+    )
 
 
 @dataclass(frozen=True)

@@ -7,22 +7,26 @@ from typing import Any
 
 from starlette.applications import Starlette
 
-from affidavit.bootstrap import build_app
+from affidavit.bootstrap import build_app, deployed_settings
 from affidavit.entrypoints.http.hooks.app import hooks_app
 from affidavit.entrypoints.http.hooks.wiring import build_hooks
 from affidavit.entrypoints.http.lambda_events import answer_event
+from affidavit.entrypoints.lambdas.renewal import Renewal
 from affidavit.errors import InputRefused
 from affidavit.incidents.telemetry import to_stdout
-from affidavit.settings import Settings
-
-
-def handler(event: Mapping[str, Any], _context: object) -> dict[str, Any]:
-    return asyncio.run(answer_event(_application(), event))
 
 
 @cache
 def _application() -> Starlette:
-    hooks = build_hooks(build_app(Settings.from_environment()), emit=to_stdout, runs_here=False)
+    hooks = build_hooks(build_app(deployed_settings()), emit=to_stdout, runs_here=False)
     if hooks is None:
         raise InputRefused("no hook is switched on", hint="set the secret of a source, see docs/alerts-in.md")
     return hooks_app(hooks)
+
+
+_renew = Renewal(_application.cache_clear)
+
+
+def handler(event: Mapping[str, Any], _context: object) -> dict[str, Any]:
+    _renew()
+    return asyncio.run(answer_event(_application(), event))

@@ -5,13 +5,13 @@ from datetime import timedelta
 from functools import cache
 from typing import Any, Protocol
 
-from affidavit.bootstrap import App, build_app
+from affidavit.bootstrap import App, build_app, deployed_settings
+from affidavit.entrypoints.lambdas.renewal import Renewal
 from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.intake.delivery import Delivered, deliver
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_stdout
-from affidavit.settings import Settings
 
 
 class LambdaContext(Protocol):
@@ -25,13 +25,17 @@ class LambdaContext(Protocol):
 def application(own_arn: str = "") -> tuple[App, Supervisor]:
     """`own_arn` is this function's, which names the account it runs in."""
     # On the first event, so that importing needs no AWS account.
-    app = build_app(Settings.from_environment())
+    app = build_app(deployed_settings())
     account = [*own_arn.split(":"), "", "", "", "", ""][4]
     return app, build_supervisor(app, emit=to_stdout, account=(lambda: account) if account else None)
 
 
+renew = Renewal(application.cache_clear)
+
+
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Raises when an incident could not be handled, so that the event source tries again."""
+    renew()
     app, supervisor = application(context.invoked_function_arn)
     remaining = timedelta(milliseconds=context.get_remaining_time_in_millis())
     if "redrive" in event:

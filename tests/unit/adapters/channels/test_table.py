@@ -5,6 +5,7 @@ from tests.support.clock import FakeClock
 from tests.support.notices import a_notice
 
 from affidavit.adapters.channels.table import channels
+from affidavit.adapters.channels.unusable import UnusableNotifier
 from affidavit.errors import InputRefused
 from affidavit.evidence.diagnosis import IncidentSeverity
 from affidavit.incidents.notices.channel import Channel, ChannelName
@@ -75,3 +76,13 @@ def test_a_channel_is_told_what_reaches_its_floor_and_its_states() -> None:
     assert github.takes(a_notice(state="TEST", is_test=True))
     slack = next(one for one in made(ALL | setting) if one.name is ChannelName.SLACK)
     assert slack.takes(a_notice(severity=IncidentSeverity.LOW, state="FAILED"))
+
+
+def test_in_a_deployed_function_a_channel_that_is_not_whole_fails_at_its_notices_and_harms_no_other() -> None:
+    settings = {**ALL, "SLACK_BOT_TOKEN": "", "NOTICE_FLOOR": "teams=odd", "SECRETS_PATH": "/x"}
+    broken = {one.name: one.notifier for one in made(settings) if isinstance(one.notifier, UnusableNotifier)}
+    assert broken.keys() == {ChannelName.SLACK, ChannelName.TEAMS}
+    with pytest.raises(InputRefused, match="SLACK_CHANNEL needs SLACK_BOT_TOKEN"):
+        broken[ChannelName.SLACK].notify(a_notice(), earlier="")
+    with pytest.raises(InputRefused, match="odd"):
+        broken[ChannelName.TEAMS].notify(a_notice(), earlier="")

@@ -8,10 +8,13 @@ from typing import Any
 from affidavit.adapters.aws.clients import AwsClients, translated
 from affidavit.adapters.aws.deploy.stacks import Stacks
 from affidavit.errors import AffidavitError, NotFound
+from affidavit.settings import secret_settings
 
 # Twenty bundles and some incidents at once, with room for everything else in the account.
 ENOUGH_CONCURRENCY = 100
 _GOOD_STACK = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
+# As the templates name them: below each lie the secret settings of one function.
+_SECRETS = ("/incident-response/supervisor", "/incident-response/hooks")
 _DEAD = ("affidavit-uploads-dead", "affidavit-incidents-dead", "affidavit-alerts-undelivered")
 
 
@@ -48,6 +51,7 @@ class Doctor:
             "chat model": self._chat_model,
             "stacks": self._stacks,
             "server key": self._server_key,
+            "secrets": self._secrets,
             "people": self._people,
             "dead letters": self._dead_letters,
         }
@@ -136,6 +140,22 @@ class Doctor:
             verdict=CheckResult.OK if is_secure else CheckResult.FAIL,
             said=f"{self.key_parameter} is a {found['Type']}",
             todo="" if is_secure else "delete it; affidavit deploy apply makes it as a SecureString",
+        )
+
+    def _secrets(self) -> Checkup:
+        """Names and kinds; no value is asked for."""
+        with translated("the stored secrets"):
+            found = [
+                one for path in _SECRETS for one in self._all("ssm", "get_parameters_by_path", "Parameters", Path=path)
+            ]
+        plain = [str(one["Name"]) for one in found if one["Type"] != "SecureString"]
+        unknown = [str(one["Name"]) for one in found if str(one["Name"]).rpartition("/")[2] not in secret_settings()]
+        troubles = [f"{name} is not a SecureString" for name in plain] + [f"no setting is {name}" for name in unknown]
+        return Checkup(
+            subject="secrets",
+            verdict=CheckResult.FAIL if troubles else CheckResult.OK,
+            said="; ".join(troubles) or f"{len(found)} stored",
+            todo="delete it; docs/deploy.md says how to store a secret" if troubles else "",
         )
 
     def _people(self) -> Checkup:

@@ -1,0 +1,1 @@
+"""Settings that Parameter Store keeps for deployed functions."""
