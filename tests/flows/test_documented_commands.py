@@ -1,0 +1,105 @@
+"""Every command on a page is run, or stands here with the reason why not and the test that runs it instead."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+from tests.support.command import affidavit
+from tests.support.documented import LANGUAGES, ROOT, ReadersFolder, ShownCommand, blocks, pages, shown_commands
+
+from affidavit.entrypoints.cli.reference.commands_page import commands
+
+AWS = "needs an AWS account with a deployment"
+SERVES = "serves until it is stopped"
+MINUTES = "takes minutes"
+# What a line begins with → why it is only parsed here → who runs it. "" as a test: nobody can, here.
+ELSEWHERE = (
+    ("affidavit deploy", AWS, "tests/infra/test_deployed.py"),
+    ("affidavit chaos", "needs AWS, if only the sandbox", "tests/flows/test_chaos.py"),
+    ("affidavit sandbox", "leaves an AWS running", "tests/flows/test_sandbox_command.py"),
+    ("affidavit remedy propose", "repairs a real function", "tests/unit/remediation/test_proposing.py"),
+    ("affidavit remedy show", "PLAN comes from a repair", "tests/unit/remediation/test_executor.py"),
+    ("affidavit remedy approve", "a person types the seal", "tests/unit/remediation/test_executor.py"),
+    ("affidavit remedy undo", "repairs a real function", "tests/unit/remediation/test_executor.py"),
+    ("affidavit verify PLAN", "PLAN comes from a repair", "tests/unit/remediation/test_executor.py"),
+    ("affidavit console", SERVES, "tests/flows/test_console_command.py"),
+    ("affidavit mcp --http", SERVES, "tests/flows/test_mcp_http.py"),
+    ("MCP_API_KEY=… affidavit mcp", SERVES, "tests/flows/test_mcp_http.py"),
+    ("affidavit notice test", "posts to Slack", "tests/unit/cli/test_notice_command.py"),
+    ("affidavit eval", MINUTES, "tests/flows/test_eval_command.py"),
+)
+# Programs of others → why the line is not run.
+OTHERS = {
+    "make": "",
+    "uvx": "installs the published package; `make dist` installs the wheel",
+    "pip": "installs the published package; `make dist` installs the wheel",
+    "pipx": "installs the published package; `make dist` installs the wheel",
+    "export": "a setting",
+    "eval": "a setting of the shell that runs it",
+    "aws": AWS,
+    "docker": "needs a container engine; tests/infra/test_image.py starts what goes into the image",
+    "helm": "needs a cluster; `make chart` renders the chart with Helm itself",
+    "claude": "a client of MCP; tests/clients has others",
+    "git": "changes the reader's checkout",
+}
+
+
+def elsewhere(shown: ShownCommand) -> tuple[str, str] | None:
+    return next(((why, test) for begin, why, test in ELSEWHERE if shown.text.startswith(begin)), None)
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bundle")
+    assert affidavit("sample", "--faults", "oom", "--out", folder).returncode == 0
+    return next(folder.glob("*.tar.gz"))
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
+def test_a_page_can_be_followed_from_top_to_bottom(page: Path, tmp_path: Path, bundle: Path) -> None:
+    runnable = [shown for shown in shown_commands(page) if shown.words and elsewhere(shown) is None]
+    reader = ReadersFolder(tmp_path / "reader", bundle)
+    for shown in runnable:
+        code, said = reader.run(shown)
+        assert code == 0, f"{shown.page}: {shown.text}\nended with {code}: {said[-1500:]}"
+
+
+def test_a_command_that_is_not_run_here_can_be_parsed_and_its_test_exists() -> None:
+    shown = [one for page in pages() for one in shown_commands(page)]
+    for one in shown:
+        found = elsewhere(one)
+        if found is not None:
+            words = shlex.split(one.text)
+            parse(words[words.index("affidavit") + 1 :])
+            assert (ROOT / found[1]).is_file(), found[1]
+    unused = [begin for begin, *_ in ELSEWHERE if not any(one.text.startswith(begin) for one in shown)]
+    assert unused == []
+
+
+def test_a_line_of_another_program_is_known_and_what_it_makes_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in pages():
+        for shown in shown_commands(page):
+            if shown.words or elsewhere(shown) is not None or re.match(r"[A-Z_]+=\S+$", shown.text):
+                continue
+            program, *rest = shlex.split(shown.text)
+            assert program in OTHERS, f"{shown.page}: {shown.text}"
+            if program == "make":
+                assert {word for word in rest if "=" not in word} <= targets, shown.text
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
+def test_no_command_hides_in_a_block_without_a_language(page: Path) -> None:
+    for language, text in blocks(page):
+        hidden = re.search(r"^(\$ )?affidavit ", text, re.MULTILINE)
+        assert language in LANGUAGES or hidden is None, f"{page.name}: {hidden and hidden[0]}"
+
+
+def parse(words: list[str]) -> None:
+    """As the command itself does, without running it. Raises what is wrong with the line."""
+    name, known = "affidavit", commands()
+    while words and f"{name} {words[0]}" in known:
+        name = f"{name} {words.pop(0)}"
+    known[name].make_context(name, words, parent=typer.Context(known["affidavit"]))
