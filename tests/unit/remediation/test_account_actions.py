@@ -38,9 +38,8 @@ def made(sandbox: Sandbox) -> Made:
 
 
 @pytest.fixture(autouse=True)
-def _here(aws_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Points everybody at the emulator: the gateway in front of its EC2 lets in its owner's key alone."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL_EC2", aws_environment["AWS_ENDPOINT_URL"])
+def _here(aws_environment: dict[str, str]) -> None:
+    """Everybody talks to the sandbox."""
 
 
 @pytest.mark.parametrize(("name", "fault"), FAULTS, ids=[fault.__name__ for _, fault in FAULTS])

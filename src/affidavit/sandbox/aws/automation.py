@@ -86,7 +86,7 @@ class Automation:
 
     def answer(self, request: GatewayRequest) -> GatewayAnswer | None:
         _, _, operation = request.headers.get("x-amz-target", "").partition("AmazonSSM.")
-        handle = self._operations.get(operation)
+        handle = self._operations.get(operation) if request.service == "ssm" else None
         if handle is None:
             return None
         try:

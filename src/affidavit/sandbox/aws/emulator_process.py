@@ -23,6 +23,7 @@ def main() -> None:
     from affidavit.sandbox.aws.emulated.asked_permissions import ask_as_aws
     from affidavit.sandbox.aws.emulated.dry_runs import heed_dry_runs
     from affidavit.sandbox.aws.emulated.message_moves import add_message_moves
+    from affidavit.sandbox.aws.emulated.only_asked import stop_when_only_asked
     from affidavit.sandbox.aws.emulated.policy_versions import add_default_versions
     from affidavit.sandbox.aws.emulated_keys import give_functions_random_keys, secret_of
     from affidavit.sandbox.aws.trail_names import name_resources
@@ -34,6 +35,7 @@ def main() -> None:
     add_default_versions(iam)
     heed_dry_runs(ec2)
     add_message_moves(sqs)
+    stop_when_only_asked(emulator)
     emulator.app = AccessGate(emulator.app, secret_of)
     emulator.main()
 

@@ -1,22 +1,24 @@
 """One HTTP endpoint in front of the emulator: simulators answer what is theirs, the rest goes through.
 
-With `keys`, only requests that are signed with them are answered; without, simulators check their callers themselves.
-What goes through keeps its Host: the signature, which the emulator checks again, covers it.
+With `keys`, requests that are signed with them are answered. Who signs with others (a role's session, a user's) is
+answered as far as the emulator's IAM allows it; simulators know no policies. Without `keys`, simulators check their
+callers themselves. What goes through keeps its Host: the signature, which the emulator checks again, covers it.
 """
 
 import http.client
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from affidavit.sandbox.access.browsers import refuse_browsers
 from affidavit.sandbox.access.keys import SandboxKeys
 from affidavit.sandbox.access.requests import REFUSED_STATUS, RequestHead, RequestRefused
-from affidavit.sandbox.access.signatures import refuse_unsigned
+from affidavit.sandbox.access.signatures import read_signature, refuse_unsigned
+from affidavit.sandbox.aws.emulated.only_asked import ALLOWED_STATUS, ONLY_ASKED, SIMULATED
 
 FORWARD_SECONDS = 60
 # They belong to one connection, not to the message.
@@ -83,19 +85,37 @@ class Gateway:
 
     def answer(self, request: GatewayRequest) -> GatewayAnswer:
         try:
-            self._admit(request)
+            refused = self._admit(request)
         except RequestRefused as refusal:
             return GatewayAnswer(status=REFUSED_STATUS, body=refusal.body(), headers=refusal.headers())
+        if refused is not None:
+            return refused
         for simulator in self._simulators:
             if (answer := simulator(request)) is not None:
                 return answer
         return self._forward(request)
 
-    def _admit(self, request: GatewayRequest) -> None:
+    def _admit(self, request: GatewayRequest) -> GatewayAnswer | None:
+        """What the emulator said against it, or None. Raises RequestRefused."""
         head = RequestHead(method=request.method, target=request.path, headers=tuple(request.headers.items()))
         refuse_browsers(head)
-        if self._keys is not None:
-            refuse_unsigned(head, request.body, self._keys)
+        if self._keys is None:
+            return None
+        if read_signature(head).access_key != self._keys.access_key:
+            return self._asked_first(request)
+        refuse_unsigned(head, request.body, self._keys)
+        return None
+
+    def _asked_first(self, request: GatewayRequest) -> GatewayAnswer | None:
+        """What the emulator answers to somebody else's key, unless it allows what a simulator may then answer."""
+        if request.service not in SIMULATED:
+            return self._forward(request)
+        if "Action" in parse_qs(urlsplit(request.path).query):
+            raise RequestRefused("InvalidParameterValue", "the action belongs into the body: IAM and we look there")
+        answer = self._forward(replace(request, headers={**request.headers, ONLY_ASKED: "1"}))
+        told = {name.lower(): value for name, value in answer.headers.items()}
+        is_allowed = answer.status == ALLOWED_STATUS and told.get(ONLY_ASKED) == request.service
+        return None if is_allowed else answer
 
     def _forward(self, request: GatewayRequest) -> GatewayAnswer:
         place = urlsplit(self._upstream)

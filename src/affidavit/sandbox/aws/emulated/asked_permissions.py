@@ -1,5 +1,6 @@
 """Makes the emulator ask IAM for the actions, resources and conditions that AWS asks for, where it asks for others."""
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -28,19 +29,18 @@ _ATTACHING = ("iam:AttachRolePolicy", "iam:DetachRolePolicy")
 def ask_as_aws(iam_actions: Any) -> None:
     """`iam_actions` is the emulator's module that tells which permission a request needs."""
     iam_actions._lambda_action = _refined(iam_actions._lambda_action)
-    iam_actions.extract_resource_arn = _with_moves(_with_acls(iam_actions.extract_resource_arn))
+    iam_actions.extract_resource_arn = _with_moves(_with_missing(iam_actions.extract_resource_arn))
     iam_actions.request_tag_context = _with_policy_arn(iam_actions.request_tag_context)
 
 
-def _with_acls(known: Callable[..., str]) -> Callable[..., str]:
-    """The emulator knows no ARN of a network ACL and asks for `*`."""
+def _with_missing(known: Callable[..., str]) -> Callable[..., str]:
+    """The emulator knows no ARN of network ACLs and documents, and asks for `*`."""
 
     def resource(service: str, method: str, path: str, headers: Any, body: bytes, query: Any, *where: str) -> str:
-        acl = _parameter(query, "NetworkAclId") if service == "ec2" else None
-        region, account = where
-        if acl is None:
-            return known(service, method, path, headers, body, query, region, account)
-        return f"arn:aws:ec2:{region}:{account}:network-acl/{acl}"
+        place = _place(service, headers, body, query)
+        if place is None:
+            return known(service, method, path, headers, body, query, *where)
+        return f"arn:aws:{service}:{':'.join(where)}:{place}"
 
     return resource
 
@@ -54,6 +54,31 @@ def _with_moves(known: Callable[..., str]) -> Callable[..., str]:
         return queue or known(service, method, path, headers, body, query, *where)
 
     return resource
+
+
+def _place(service: str, headers: Any, body: bytes, query: Any) -> str | None:
+    match service:
+        case "ec2":
+            acl = _parameter(query, "NetworkAclId")
+            return f"network-acl/{acl}" if acl else None
+        case "ssm":
+            return _document(headers.get("x-amz-target", ""), body)
+        case _:
+            return None
+
+
+def _document(target: str, body: bytes) -> str | None:
+    """What SSM runs: IAM is asked for the document, whoever owns it."""
+    operation = target.rpartition(".")[2]
+    if operation not in ("SendCommand", "StartAutomationExecution"):
+        return None
+    try:
+        asked: Any = json.loads(body or b"{}")
+    except ValueError:
+        return None
+    if operation == "SendCommand":
+        return f"document/{asked.get('DocumentName')}"
+    return f"automation-definition/{asked.get('DocumentName')}:{asked.get('DocumentVersion', '$DEFAULT')}"
 
 
 def _with_policy_arn(known: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
