@@ -33,7 +33,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/python -m compileall -qq -j 0 -x 'aws_cdk|sympy' $(VENV)/lib src || true
 	@touch $@
 
-demo: setup ## the whole story on this machine: fault, alert, investigation, proof; under two minutes
+demo: setup ## the whole story on this machine: fault, alert, investigation, proof, repair, undo; under two minutes
 	@rm -rf build/demo
 	@$(BIN)/affidavit demo --out build/demo $(if $(PROVIDER),--provider $(PROVIDER))
 

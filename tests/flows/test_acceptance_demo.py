@@ -29,7 +29,7 @@ def left_behind(mark: str) -> list[str]:
     return found
 
 
-def test_the_demo_breaks_investigates_proves_and_restores(tmp_path: Path) -> None:
+def test_the_demo_breaks_investigates_proves_repairs_and_undoes(tmp_path: Path) -> None:
     mark = uuid.uuid4().hex
     done = subprocess.run(
         [sys.executable, "-m", "affidavit", "demo", "--out", "demo"],
@@ -43,6 +43,7 @@ def test_the_demo_breaks_investigates_proves_and_restores(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stdout + done.stderr
     told = (
         "data-processor succeeded: 12 rows",
+        "data-processor: kept",
         "inline policy s3-read of role data-processor-role removed",
         "data-processor failed: An error occurred (AccessDenied)",
         "The alert became incident data-processor-",
@@ -52,8 +53,18 @@ def test_the_demo_breaks_investigates_proves_and_restores(tmp_path: Path) -> Non
         "It ended: DIAGNOSED.",
         "\nEvidence",
         "hold, as recorded",
-        "restored iam: 1 change(s) undone and checked",
+        "1. iam.inline_policy.restore on arn:aws:iam::000000000000:role/data-processor-role, as baseline",
+        "call iam:PutRolePolicy on",
+        '+          "s3:GetObject"',
+        "undo iam:DeleteRolePolicy on",
+        "It is awaiting.",
+        "Approved by arn:aws:iam::000000000000:user/alice. Next: another person",
+        "calls iam:PutRolePolicy on",
         "data-processor succeeded: 12 rows",
+        "is proven: the state re-reads and the symptom is gone",
+        "All 10 entries of plan-",
+        "is undone: arn:aws:iam::000000000000:user/bob asked for it",
+        "removed /permissions/inline_policies/s3-read",
         "alarm status-i-0a11ce0000000003 fired for i-0a11ce0000000003",
         ", about node:i-0a11ce0000000003.",
         "AWAITING_EVIDENCE",

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
 from affidavit.sandbox.account.function_account import FUNCTION, SeededAccount, seed_account
+from affidavit.sandbox.account.repair_people import RepairPeople, make_repair_people
 from affidavit.sandbox.aws.alarm_clock import AlarmClock
 from affidavit.sandbox.aws.alert_queue import make_queue
 from affidavit.sandbox.aws.clients import EmulatorClients
@@ -40,6 +41,7 @@ class IncidentPath:
     has_servers: bool = True
     """Without: the workload and its queue alone, and whoever entered this starts servers."""
     seeded: SeededAccount = field(init=False)
+    repairs: RepairPeople = field(init=False)
     gate: VpcGate = field(init=False)
     queue_url: str = field(init=False, default="")
     mcp_port: int = field(init=False, default=0)
@@ -64,6 +66,7 @@ class IncidentPath:
         return (
             self.sandbox.environment
             | self.chat
+            | (self.repairs.settings if hasattr(self, "repairs") else {})
             | {
                 "MCP_SERVER_URL": f"http://127.0.0.1:{self.mcp_port}/mcp",
                 "MCP_API_KEY_PARAMETER": KEY_PARAMETER,
@@ -71,6 +74,11 @@ class IncidentPath:
                 "INCIDENT_TOPIC_ARN": self.seeded.topic_arn if hasattr(self, "seeded") else "",
             }
         )
+
+    @property
+    def people(self) -> dict[str, dict[str, str]]:
+        """The variables that make a program one of the people who approve repairs."""
+        return {name: keys.environment for name, keys in self.repairs.people.items()}
 
     @property
     def folder(self) -> Path:
@@ -106,6 +114,7 @@ class IncidentPath:
         upstream = (str(place.hostname), int(place.port or 0))
         self.gate = self._stack.enter_context(VpcGate(upstream, lambda: function_may_leave(inspector, FUNCTION)))
         self.seeded = seed_account(account, region=account.region, gate_url=self.gate.url)
+        self.repairs = make_repair_people(account)
         self.queue_url = make_queue(account, self.seeded.topic_arn)
         self._stack.enter_context(AlarmClock(account.client("cloudwatch")))
 

@@ -8,11 +8,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from affidavit.errors import Conflict, NotFound, UpstreamFailed
+from affidavit.errors import Conflict, InputRefused, NotFound, UpstreamFailed
 from affidavit.sandbox.access.keys import SandboxKeys
 from affidavit.sandbox.access.private_files import private_file
 from affidavit.sandbox.identity import IDENTITY_PATH
@@ -23,8 +23,18 @@ STOP_SECONDS = 20.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Session:
+    """`people` are the keys of those who approve repairs, as variables, by name."""
+
     pid: int
     environment: Mapping[str, str]
+    people: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+
+    def environment_of(self, person: str) -> Mapping[str, str]:
+        """Raises InputRefused for somebody whom the sandbox does not know."""
+        if person not in self.people:
+            known = ", ".join(self.people) or "nobody"
+            raise InputRefused(f"the sandbox knows no {person!r}", hint=f"it knows {known}")
+        return {**self.environment, **self.people[person]}
 
     @property
     def url(self) -> str:
@@ -64,9 +74,12 @@ def needed_session(data_dir: Path) -> Session:
 
 
 @contextmanager
-def recorded(data_dir: Path, environment: Mapping[str, str]) -> Generator[Session]:
+def recorded(
+    data_dir: Path, environment: Mapping[str, str], *, people: Mapping[str, Mapping[str, str]] | None = None
+) -> Generator[Session]:
     """Others find the sandbox as long as this is entered: other programs of this user, for the file holds its keys."""
-    session, file = Session(pid=os.getpid(), environment=environment), data_dir / STATE_FILE
+    session = Session(pid=os.getpid(), environment=environment, people=people or {})
+    file = data_dir / STATE_FILE
     data_dir.mkdir(parents=True, exist_ok=True)
     written = file.with_suffix(".new")
     with private_file(written) as output:

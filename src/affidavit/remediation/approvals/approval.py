@@ -39,22 +39,30 @@ class Approvals:
 
         Raises InputRefused for who may not approve, Conflict for a plan that cannot be approved any more.
         """
+        row, plan = self.check_approvable(plan_id, person)
+        if typed != typed_part(row.seal):
+            raise InputRefused("these are not the last characters of the seal", hint="read them from `remedy show`")
+        return self._approved(row, plan, person, starting)
+
+    def check_approvable(self, plan_id: str, person: Approver) -> tuple[PlanRow, Plan]:
+        """All that an approval needs but the typed seal: doors ask before they have a person read and type."""
         self.switch.check()
         row = self.plans.get(plan_id)
         plan = self.plans.plan(row)
         self._check_person(plan, row, person)
-        if typed != typed_part(row.seal):
-            raise InputRefused("these are not the last characters of the seal", hint="read them from `remedy show`")
-        row = self.check_open(row, plan, Phase.AWAITING)
-        return self._approved(row, plan, person, starting)
+        return self.check_open(row, plan, Phase.AWAITING), plan
+
+    def check_person(self, person: Approver) -> None:
+        """Raises InputRefused for who may not decide on repairs."""
+        check_may_approve(person, self.people, executor_role=self.executor_role)
 
     def reject(self, plan_id: str, person: Approver, why: str) -> PlanRow:
-        check_may_approve(person, self.people, executor_role=self.executor_role)
+        self.check_person(person)
         return self._ended(self.plans.get(plan_id), Phase.REJECTED, person, why)
 
     def revoke(self, plan_id: str, person: Approver, why: str) -> PlanRow:
         """Take a plan back that is approved and not started."""
-        check_may_approve(person, self.people, executor_role=self.executor_role)
+        self.check_person(person)
         return self._ended(self.plans.get(plan_id), Phase.REVOKED, person, why)
 
     def check_open(self, row: PlanRow, plan: Plan, phase: Phase) -> PlanRow:

@@ -90,7 +90,7 @@ class Executor:
         plan = self._sealed(row)
         if row.phase not in (Phase.PROVEN, Phase.HANDED_OVER, Phase.UNDO_FAILED):
             raise Conflict(f"plan {plan_id} is {row.phase}", hint="only what was carried out can be undone")
-        return self.undoing.undo(row, plan, f"{by} asked for it")
+        return Undoing(tools=self.tools, asked_by=by).undo(row, plan, f"{by} asked for it")
 
     # --- the actions, one after the other ----------------------------------------------------------------------------
 
@@ -124,6 +124,7 @@ class Executor:
         row = self.tools.move(row, Phase.INTENT_WRITTEN, intent, step=step)
         try:
             for call in calls:
+                self.tools.tell(f"calls {call.action} on {call.resource}")
                 self.tools.switch.check()
                 changer.call(call)
         except RemediationStopped:
@@ -140,6 +141,7 @@ class Executor:
             if not error.was_read:
                 row = self.tools.move(row, Phase.OUTCOME_UNKNOWN, {"step": step, "why": str(error)})
             return self.tools.end(row, plan, Phase.HANDED_OVER, str(error), {"step": step, "differs": True})
+        self.tools.tell(f"{action.target} reads back as expected")
         return self.tools.move(row, Phase.READ_BACK, {"step": step})
 
     def _given_up(self, row: PlanRow, plan: Plan, step: int, why: str) -> PlanRow:
@@ -166,6 +168,7 @@ class Executor:
     def _symptom_trouble(self, row: PlanRow, plan: Plan) -> str:
         """Empty once enough runs that began after the change went well, and none failed."""
         symptom, since = plan.symptom, self._changed_at(row)
+        self.tools.tell(f"waits up to {symptom.window_seconds} s for a good run of {symptom.subject}: the proof")
         deadline, trouble = self.tools.clock.now() + timedelta(seconds=symptom.window_seconds), ""
         while True:
             self.tools.switch.check()

@@ -51,6 +51,8 @@ class ExecutorTools:
     clock: Clock
     sleep: Callable[[float], None]
     read_back_seconds: float = READ_BACK_SECONDS
+    tell: Callable[[str], None] = lambda _: None
+    """How far it is, for who waits. The record is the truth."""
 
     def move(self, row: PlanRow, to: Phase, details: Item | None = None, **changes: Any) -> PlanRow:
         """Raises Conflict when another executor took over."""
@@ -67,10 +69,12 @@ class ExecutorTools:
         self.starts.release(plan)
         return ended
 
-    def grant(self, row: PlanRow, calls: tuple[ApiCall, ...]) -> Grant:
+    def grant(self, row: PlanRow, calls: tuple[ApiCall, ...], *, asked_by: str = "") -> Grant:
+        """In the name of who approved last, or of who asked for an undo."""
         if not row.approvers:
             raise InvariantBroken(f"nobody approved {row.plan_id}")
-        return Grant(calls=calls, source_identity=row.approvers[-1], session_name=f"affidavit-{row.plan_id}")
+        person = asked_by or row.approvers[-1]
+        return Grant(calls=calls, source_identity=person, session_name=f"affidavit-{row.plan_id}")
 
     def live_state(self, action: Action) -> Item:
         return type_of(action).read(aim_of(action), self.reader).state

@@ -28,7 +28,10 @@ class UndoRefused(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Undoing:
+    """`asked_by` is the person who asked for it; empty when it follows from a failed proof."""
+
     tools: ExecutorTools
+    asked_by: str = ""
 
     def undo(self, row: PlanRow, plan: Plan, why: str) -> PlanRow:
         """Take back every step that may have been made. The row must be able to become `undoing`."""
@@ -62,7 +65,7 @@ class Undoing:
 
     def _take_back(self, row: PlanRow, plan: Plan, steps: Sequence[int]) -> PlanRow:
         granted = tuple(call for step in steps for call in _undo_calls(plan.actions[step], None))
-        changer = self.tools.door.open(self.tools.grant(row, granted))
+        changer = self.tools.door.open(self.tools.grant(row, granted, asked_by=self.asked_by))
         for step in steps:
             row = self._step(row, plan.actions[step], step, changer)
         return row
@@ -76,6 +79,7 @@ class Undoing:
         calls = _undo_calls(action, live.token)
         row = self.tools.move(row, Phase.UNDOING, {"step": step, "calls": described(calls)})
         for call in calls:
+            self.tools.tell(f"takes back with {call.action} on {call.resource}")
             self.tools.switch.check()
             changer.call(call)
         self.tools.wait_for_state(action, aim, _restored(action, live.state))

@@ -19,6 +19,21 @@ def rendered(data: bytes, seal: Seal) -> str:
     return "\n".join([*_head(plan), *_actions(plan), *_tail(plan, seal)])
 
 
+def summary(plan: Plan) -> Iterator[str]:
+    """A few lines: what would be changed, from which source. What is approved is `rendered`."""
+    yield f"Plan {plan.plan_id} for incident {plan.incident_id}: risk {plan.risk}, {plan.needed_approvals} approval(s)"
+    for number, action in enumerate(plan.actions, start=1):
+        yield f"  {number}. {action.type} on {action.target}, as {action.source.kind} {action.source.sha256[:12]} says"
+    yield from (f"  Stays advice: {one.step} ({one.why})" for one in plan.advice)
+
+
+def undo_lines(plan: Plan) -> Iterator[str]:
+    """What an undo would call, in its order."""
+    for action in reversed(plan.actions):
+        yield f"{action.type} on {action.target}"
+        yield from _undo(action)
+
+
 def unified(before: JsonValue, after: JsonValue) -> str:
     """A unified diff of two JSON values."""
     lines = (_pretty(before).splitlines(), _pretty(after).splitlines())

@@ -20,7 +20,7 @@ def demo(
         bool, typer.Option("--console", help="Leave the console open at the end, to look around; Ctrl-C ends it.")
     ] = False,
 ) -> None:
-    """Tell the whole story on this machine: a fault, its alert, the investigation, a diagnosis that is proven.
+    """Tell the whole story on this machine: a fault, its alert, a diagnosis that is proven, and a repair that is, too.
 
     Needs no AWS account, takes under two minutes, and leaves nothing running; with --console until you stop it.
 

@@ -1,9 +1,7 @@
 """Runs `affidavit demo`: starts the sandbox, breaks it, and shows each step while it happens."""
 
 import os
-import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -13,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from affidavit.entrypoints.cli.demo.repair import tell_known_good, tell_repair
 from affidavit.entrypoints.cli.demo.steps import Story
+from affidavit.entrypoints.cli.demo.typed_commands import run_typed
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.errors import InputRefused, UpstreamFailed
 
@@ -83,7 +83,7 @@ def _sandbox(
         sandbox.client("cloudwatch").disable_alarm_actions(AlarmNames=path.seeded.alarms)
         environment = {**path.environment, "AFFIDAVIT_DATA": str(folder)}
         stack.enter_context(_in_force(environment))
-        stack.enter_context(recorded(folder, environment))
+        stack.enter_context(recorded(folder, environment, people=path.people))
         yield sandbox, environment
 
 
@@ -119,6 +119,7 @@ def _tell_incident(story: Story, environment: Mapping[str, str]) -> None:
     supervisor = _reader()
     story.step("The workload is healthy")
     _command(story, "sandbox invoke")
+    tell_known_good(story)
     story.step("Somebody takes the function's S3 permission away")
     _command(story, "chaos iam revoke --target s3")
     story.step("It fails, and says so to an SNS topic")
@@ -131,9 +132,7 @@ def _tell_incident(story: Story, environment: Mapping[str, str]) -> None:
     _command(story, f"incident show {name}")
     story.step("Proven again from what is stored, without a chat model")
     _command(story, f"verify {name}")
-    story.step("The fault is taken back, exactly")
-    _command(story, "chaos restore")
-    _command(story, "sandbox invoke")
+    tell_repair(story, name)
 
 
 def _look_around(story: Story) -> None:
@@ -197,10 +196,4 @@ def _tell_node(story: Story, sandbox: "Sandbox", out: Path) -> None:
 
 def _command(story: Story, line: str, *, expected: Exit = Exit.DONE) -> None:
     """Runs a command as a person would type it."""
-    story.command(line)
-    done = subprocess.run([sys.executable, "-m", "affidavit", *shlex.split(line)], check=False)
-    if done.returncode != expected:
-        raise UpstreamFailed(
-            f"`affidavit {line}` ended with {done.returncode} instead of {int(expected)}",
-            hint="what it printed above says why",
-        )
+    run_typed(story, line, expected=expected)

@@ -6,10 +6,11 @@ from datetime import timedelta
 import typer
 
 from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.remedy.record_notes import noted
 from affidavit.entrypoints.cli.remedy.wiring import build_remedy_desk
 from affidavit.entrypoints.report.screen import harmless
 from affidavit.remediation.plan.records import Plan
-from affidavit.remediation.plan.rendering import rendered
+from affidavit.remediation.plan.rendering import rendered, summary, undo_lines
 from affidavit.remediation.plan.seal import plan_bytes, seal_of
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PlanRow
@@ -25,12 +26,12 @@ def run_propose(incident: str, *, is_dry: bool) -> Exit:
         _say("There is nothing that can be repaired from a source. What stays is advice:")
         _say_all(f"  {one.step}: {one.why}" for one in done.plan.advice)
         return Exit.FOUND
-    _say(_shown(done.plan))
+    _say(_shown(done.plan) if is_dry else "\n".join(summary(done.plan)))
     if done.refusals:
         _say("The Critic refuses this plan:")
         _say_all(f"  {why}" for why in done.refusals)
         return Exit.FOUND
-    _say("Nothing was stored." if is_dry else f"It waits for approval: affidavit remedy approve {done.plan.plan_id}")
+    _say("Nothing was stored." if is_dry else f"Read it, then approve it: affidavit remedy show {done.plan.plan_id}")
     return Exit.DONE
 
 
@@ -40,39 +41,43 @@ def run_show(plan_id: str) -> Exit:
     _say(_shown(desk.plans.plan(row)))
     _say(f"\nIt is {row.phase}{f': {row.reason}' if row.reason else ''}. Its record:")
     for entry in desk.plans.record(plan_id):
-        _say(f"  {entry.number:>3} {entry.at:%Y-%m-%d %H:%M:%S} {entry.phase:<16} {entry.by}  {entry.sha256[:12]}")
+        _say(f"  {entry.number:>3} {entry.at:%Y-%m-%d %H:%M:%S} {entry.phase:<16} {entry.sha256[:12]} {noted(entry)}")
     return Exit.DONE
 
 
 def run_approve(plan_id: str, *, typed: str | None, is_starting: bool, is_dry: bool) -> Exit:
-    desk = build_remedy_desk()
-    row, person = desk.plans.get(plan_id), desk.person()
-    _say(_shown(desk.plans.plan(row)))
+    """Who may not approve learns so before they read and type."""
+    desk = build_remedy_desk(tell=_say)
+    person = desk.person()
+    row, plan = desk.approvals.check_approvable(plan_id, person)
     if is_dry:
-        _say(f"You are {person.identity}. Nothing was approved.")
+        _say(_shown(plan))
+        _say(f"You are {person.identity}, and may approve it. Nothing was approved.")
         return Exit.DONE
     if typed is None:
+        _say(_shown(plan))
         typed = str(typer.prompt(f"You are {person.identity}. Type the last characters of the seal to approve"))
     starting = desk.executor.tools.starts.claim if is_starting else None
     row = desk.approvals.approve(plan_id, person, typed=typed, starting=starting)
     if row.phase is Phase.REDEEMED:
         return _told(desk.executor.carry_out(row))
-    more = "another person has to approve, too" if row.phase is Phase.AWAITING else f"affidavit remedy run {plan_id}"
-    _say(f"Approved by {person.identity}; next: {more}")
+    more = "another person has to approve it, too" if row.phase is Phase.AWAITING else f"affidavit remedy run {plan_id}"
+    _say(f"Approved by {person.identity}. Next: {more}.")
     return Exit.DONE
 
 
 def run_end(plan_id: str, *, why: str, is_revoking: bool, is_dry: bool) -> Exit:
     desk = build_remedy_desk()
     person, row = desk.person(), desk.plans.get(plan_id)
+    desk.approvals.check_person(person)
     if not is_dry:
         row = (desk.approvals.revoke if is_revoking else desk.approvals.reject)(plan_id, person, why)
-    _say(f"Plan {plan_id} {'would end' if is_dry else 'is ' + row.phase}.")
+    _say(f"Plan {plan_id} is {row.phase}{'; nothing was changed' if is_dry else ''}.")
     return Exit.DONE
 
 
 def run_run(plan_id: str, *, is_dry: bool) -> Exit:
-    desk = build_remedy_desk()
+    desk = build_remedy_desk(tell=_say)
     if not is_dry:
         return _told(desk.executor.run(plan_id))
     row = desk.plans.get(plan_id)
@@ -82,10 +87,15 @@ def run_run(plan_id: str, *, is_dry: bool) -> Exit:
 
 
 def run_undo(plan_id: str, *, is_dry: bool) -> Exit:
-    desk = build_remedy_desk()
-    if is_dry:
-        return run_run(plan_id, is_dry=True)
-    return _told(desk.executor.undo(plan_id, desk.person().identity))
+    desk = build_remedy_desk(tell=_say)
+    person = desk.person()
+    desk.approvals.check_person(person)
+    if not is_dry:
+        return _told(desk.executor.undo(plan_id, person.identity))
+    row = desk.plans.get(plan_id)
+    _say_all(undo_lines(desk.plans.plan(row)))
+    _say(f"It is {row.phase}. Nothing was called.")
+    return Exit.DONE
 
 
 def run_list() -> Exit:
@@ -99,13 +109,19 @@ def run_list() -> Exit:
     return Exit.DONE
 
 
-def run_freeze(*, is_thawing: bool) -> Exit:
+def run_freeze(*, is_thawing: bool, is_dry: bool) -> Exit:
     desk = build_remedy_desk()
-    switch = desk.executor.tools.switch
+    switch, person = desk.executor.tools.switch, desk.person()
+    if is_thawing:
+        # Anybody may stop repairs; going on is decided by who may approve them.
+        desk.approvals.check_person(person)
+    if is_dry:
+        _say(f"You are {person.identity}. Nothing was changed.")
+        return Exit.DONE
     if is_thawing:
         switch.thaw()
     else:
-        switch.freeze(desk.person().identity)
+        switch.freeze(person.identity)
     _say("Repairs may go on." if is_thawing else "Repairs are frozen; what runs stops at its next step.")
     return Exit.DONE
 

@@ -115,7 +115,7 @@ def undo(plan: PlanArgument, dry_run: DryRun = False) -> None:
 
 
 @app.command("list", epilog=REMEDY_EXITS)
-def list_plans() -> None:
+def list_plans(dry_run: DryRun = False) -> None:
     """The plans of the last week, newest first.
 
     Example: affidavit remedy list
@@ -126,22 +126,22 @@ def list_plans() -> None:
 
 
 @app.command(epilog=REMEDY_EXITS)
-def freeze() -> None:
+def freeze(dry_run: DryRun = False) -> None:
     """Stop all repairs now: nobody approves or starts one, and what runs stops at its next step.
 
     Example: affidavit remedy freeze
     """
     from affidavit.entrypoints.cli.remedy.actions import run_freeze
 
-    raise typer.Exit(run_freeze(is_thawing=False))
+    raise typer.Exit(run_freeze(is_thawing=False, is_dry=dry_run))
 
 
 @app.command(epilog=REMEDY_EXITS)
-def thaw() -> None:
-    """End a freeze.
+def thaw(dry_run: DryRun = False) -> None:
+    """End a freeze, as one of those who may approve.
 
     Example: affidavit remedy thaw
     """
     from affidavit.entrypoints.cli.remedy.actions import run_freeze
 
-    raise typer.Exit(run_freeze(is_thawing=True))
+    raise typer.Exit(run_freeze(is_thawing=True, is_dry=dry_run))

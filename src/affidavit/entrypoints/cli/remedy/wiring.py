@@ -1,6 +1,7 @@
 """Settings → what proposes, approves and carries out repairs. The one place that builds an executor."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -49,7 +50,8 @@ class RemedyDesk:
         return Approver(identity=arn, proof=IdentityProof.AWS)
 
 
-def build_remedy_desk() -> RemedyDesk:
+def build_remedy_desk(*, tell: Callable[[str], None] = lambda _: None) -> RemedyDesk:
+    """`tell` hears how far an execution is."""
     settings = Settings.from_environment()
     app, clients = build_app(settings), AwsClients(settings.region)
     records = Records(app.objects)
@@ -95,6 +97,7 @@ def build_remedy_desk() -> RemedyDesk:
         ),
         clock=app.clock,
         sleep=time.sleep,
+        tell=tell,
     )
     executor = Executor(tools=tools, approvals=approvals)
     return RemedyDesk(

@@ -29,7 +29,9 @@ WHAT_TO_TRY = """# try, in a shell that has these variables (eval "$(affidavit s
 #   affidavit chaos iam revoke --target s3         break it, then invoke it again
 #   affidavit incident list                        its alert became an incident; show, watch
 #   affidavit verify INCIDENT                      prove the diagnosis again, without a chat model
-#   affidavit chaos restore                        put back exactly what was there
+#   affidavit remedy propose INCIDENT              a plan to repair it, sealed; two people must approve:
+#     (eval "$(affidavit sandbox env --as alice)"; affidavit remedy approve PLAN), then the same as bob
+#   affidavit chaos restore                        or put back what chaos changed, without a plan
 #   affidavit sandbox alarm i-0a11ce0000000001     a node's alarm fires: it is collected and diagnosed; list, show
 #   affidavit incident submit --node i-0a11ce0000000002
 #                                                  or ask about one yourself, and wait for the answer
@@ -96,14 +98,20 @@ def status() -> None:
 
 
 @app.command(epilog=EPILOG)
-def env() -> None:
+def env(
+    person: Annotated[
+        str | None,
+        typer.Option("--as", metavar="PERSON", help="As one of the two who approve repairs: alice or bob."),
+    ] = None,
+) -> None:
     """Print the variables to use, as a shell sets them.
 
     Example: eval "$(affidavit sandbox env)"
     """
     from affidavit.sandbox.session import needed_session
 
-    _print_environment(needed_session(_data_dir()).environment)
+    session = needed_session(_data_dir())
+    _print_environment(session.environment if person is None else session.environment_of(person))
 
 
 @app.command(epilog=INVOKE_EPILOG)
@@ -158,7 +166,7 @@ def _up() -> Exit:
     ):
         os.environ.pop("AWS_PROFILE", None)
         os.environ.update(path.environment)
-        with recorded(data_dir, path.environment):
+        with recorded(data_dir, path.environment, people=path.people):
             _print_environment(path.environment)
             print(f"{WHAT_TO_TRY}\n# the sandbox runs; Ctrl-C stops it", file=sys.stderr, flush=True)
             # No lock to wait on: a signal that another thread received would not wake this one.
