@@ -8,7 +8,7 @@ from typing import Any
 from affidavit.matching.disk_cache import keep, read_kept
 
 _ENGINES = "engines"
-KEPT = 16
+KEPT = 64
 
 
 def engine_name(expressions: list[bytes], ids: list[int], *, version: str) -> str:

@@ -14,6 +14,7 @@ from affidavit.evidence.citation import check
 from affidavit.index.scanning.crew import WORTH_A_CREW, scan_files
 from affidavit.index.scanning.scan import BLOCK, FileScan, ScannedFile, scan_buffer
 from affidavit.index.scanning.slots import RuleSlots
+from affidavit.matching.matcher import Matcher
 
 PACK = a_pack(
     a_rule("test.kaput", "KAPUT"),
@@ -198,3 +199,35 @@ def test_a_suppressed_hit_is_counted_with_its_reason_and_is_no_finding(tmp_path:
     assert [(entry.suppression, entry.count, entry.reason) for entry in index.suppressed] == [
         ("drill", 2, "The test explains it.")
     ]
+
+
+def test_a_long_file_is_scanned_by_the_rules_that_read_it_and_finds_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foreign = [a_rule(f"other.rule-{n}", "KAPUT", reads=["coredns"]) for n in range(9)]
+    slots = RuleSlots(a_pack(*PACK.rules, *foreign))
+    location = tmp_path / "kubelet.log"
+    location.write_bytes(b"line one KAPUT\nharmless\nthe end\n" * 400)
+
+    def scanned() -> list[tuple[str, int]]:
+        hits = FileScan("kubelet/kubelet.log", location, slots, scan_buffer(1000)).finish(location.stat().st_size).hits
+        return [(slots.table[slot].rule.id, int(line)) for slot, line in zip(hits.slot, hits.line, strict=True)]
+
+    by_all = scanned()
+    monkeypatch.setattr("affidavit.index.scanning.scan.LONG_FILE", 3000)
+    monkeypatch.setattr(slots, "matcher", _UsedUpTo(slots.matcher, 4))
+    assert scanned() == by_all
+    assert {rule for rule, _ in by_all} == {"test.kaput", "test.at-end", "test.not-mine"}
+
+
+class _UsedUpTo:
+    """The engine of all rules, which must not be asked about more blocks than these."""
+
+    def __init__(self, matcher: Matcher, most: int) -> None:
+        self._matcher = matcher
+        self._left = most
+
+    def scan(self, block: bytearray, length: int) -> list[int]:
+        self._left -= 1
+        assert self._left >= 0, "a long file should have an engine of its own by now"
+        return self._matcher.scan(block, length)
