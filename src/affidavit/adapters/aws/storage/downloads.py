@@ -1,6 +1,7 @@
 """Downloaded objects, kept by ETag and bounded by the disk, so that a second question costs no second download."""
 
 import hashlib
+import math
 import os
 import shutil
 import tempfile
@@ -20,6 +21,8 @@ SHARE_OF_DISK = 0.5
 GRACE_SECONDS = 300
 # A download that has not grown for so long belongs to a process that died.
 ABANDONED_SECONDS = 3600
+# Until the bound is near, the folder is looked through this often: others may fill it too.
+LOOK_AGAIN_SECONDS = 60
 
 
 class DownloadCache:
@@ -27,6 +30,8 @@ class DownloadCache:
 
     def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
         self._folder, self._most_bytes = folder, most_bytes
+        self._kept = 0
+        self._looked_at = -math.inf
 
     def copy(self, key: str, etag: str, fetch: Callable[[], Mapping[str, Any]]) -> Path:
         """As `etag` names it, or as `fetch` finds it when it has changed since: what arrives says what it is."""
@@ -73,7 +78,15 @@ class DownloadCache:
                 temporary.unlink(missing_ok=True)
 
     def _make_room(self, size: int) -> None:
-        self._remove_abandoned()
+        """A bundle has hundreds of files, and looking through the folder for each would take as long as all of them."""
+        self._kept += size
+        if self._kept > self._most() or time.monotonic() - self._looked_at > LOOK_AGAIN_SECONDS:
+            self._looked_at = time.monotonic()
+            self._remove_abandoned()
+            self._kept = self._remove_oldest(size)
+
+    def _remove_oldest(self, size: int) -> int:
+        """Returns how many bytes are kept, with the `size` that is coming."""
         known = sorted((_used(path) for path in self._folder.glob("*/*")), reverse=True)
         total, now, most = size, time.time(), self._most()
         for used, length, path in known:
@@ -81,6 +94,7 @@ class DownloadCache:
             if total > most and used < now - GRACE_SECONDS:
                 _remove(path)
                 total -= length
+        return total
 
     def _most(self) -> int:
         """Of the whole disk, not of what is free: what is kept here is not free, and would shrink its own bound."""
