@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.packs import a_pack, a_rule, a_suppression
 
+from affidavit.bundle.recognition import recognise
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
 from affidavit.index.scanning.crew import scan_files
@@ -80,6 +81,18 @@ def test_a_rule_finds_what_its_samples_promise_alone_and_among_all_others(rule_i
     among_all = found(locations, all_rules_at_once(), rule)
     assert among_all.keys() == expected
     assert LineMeaning.FAULT in among_all.values(), "suppressions explain every sample away"
+
+
+def test_a_sample_alone_in_its_file_is_not_taken_for_a_line_of_another_program() -> None:
+    """A driver's log of two lines that name the kubelet was read by the kubelet's rules alone: a false clean."""
+    unread = [
+        (rule.id, recognised.read_as)
+        for rule in PACK.rules
+        for line, path, _ in (placed(sample, rule) for sample in rule.samples.fires)
+        for recognised in [recognise(path, line + b"\n")]
+        if not rule.fires_on(line, recognised.read_as, recognised.role)
+    ]
+    assert unread == []
 
 
 def test_all_patterns_together_compile_in_one_engine() -> None:

@@ -32,6 +32,9 @@ HEAD = 64 * 1024
 _LINES = 400
 # Of a file whose path is known, fewer.
 _CHECKED_LINES = 40
+# So many of them, and this share, must have another program's mark where the form alone cannot tell.
+_LEAST_MARKED = 3
+_MARKED_SHARE = 0.3
 # Of each block of a file, fewer still, within so many of its last bytes.
 _SPREAD_LINES = 20
 _SPREAD_BYTES = 16 * 1024
@@ -108,16 +111,24 @@ def _names_others(lines: Sequence[bytes], role: FileRole) -> bool:
 def _of_another_program(lines: Sequence[bytes], role: FileRole) -> str | None:
     """What to read a file as whose lines have the form of another program's log, and none the form of its own.
 
-    Logs of some programs share a form, so between those the path decides.
+    Logs of some programs share a form. Between those the path decides, unless many lines have the other's mark: a
+    driver's log names the kubelet too.
     """
     own = _forms_of(role.holds)
     if not own or any(form.fits(line) for form in own for line in lines):
         return None
     read_as = _read_as(lines, _forms())
+    if read_as is not None and any(form.line.match(line) for form in own for line in lines):
+        read_as = read_as if _marked(lines, read_as) >= max(_LEAST_MARKED, _MARKED_SHARE * len(lines)) else None
     # A journal of programs that nobody knows is what its path says: `_names_others` looked for known ones.
     if read_as is None or read_as == WHOLE_JOURNAL:
         return None
     return None if {*role_of(read_as).holds} & {*role.holds} else read_as
+
+
+def _marked(lines: Sequence[bytes], read_as: str) -> int:
+    forms = [form for form in _forms() if form.read_as == read_as and form.mark is not None]
+    return sum(any(form.fits(line) for form in forms) for line in lines)
 
 
 def changes_its_writer(recognition: Recognition, block: bytes) -> bool:

@@ -96,3 +96,12 @@ def test_a_journal_with_times_since_boot_is_a_journal_wherever_it_lies() -> None
 def test_a_journal_of_a_program_that_only_the_path_knows_is_read_by_its_rules() -> None:
     line = b"2026-01-15T10:25:03.123456+0000 ip-10-0-1-2 eks-ebs-csi-driver[312]: E0115 10:25:03.123456 1 x.go:124] x\n"
     assert recognise("automode/eks-ebs-csi-driver.txt", line * 5).read_as == "automode/eks-ebs-csi-driver.txt"
+
+
+def test_a_drivers_log_that_names_the_kubelet_stays_the_drivers_and_a_kubelets_log_at_its_path_does_not() -> None:
+    path = "var_log/kube-system_efs-csi-node-x_1f2e/efs-plugin/0.log"
+    driver = b"2026-01-15T10:25:03.123Z stderr F E0115 10:25:03.123456       1 driver.go:129] the kubelet asked again\n"
+    kubelet = b"E0115 10:25:03.123456    3478 kubelet.go:2900] the kubelet asked again\n"
+    assert recognise(path, driver).read_as == path
+    assert recognise(path, driver.replace(b"the kubelet", b"it") * 20 + driver * 4).read_as == path
+    assert recognise(path, kubelet * 10).read_as == "kubelet/kubelet.log"
