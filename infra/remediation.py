@@ -1,11 +1,14 @@
 """The role that repairs work with, in a stack of its own: without it no credential can write to a workload."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from aws_cdk import CfnOutput, CfnParameter, Duration, Stack
+from aws_cdk import CfnOutput, CfnParameter, CfnTag, Duration, Stack
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
+from affidavit.remediation.actions.nodes.pinned_document import NAME, document_content
 from infra import names
 from infra.options import Options
 from infra.wildcards import explain
@@ -34,6 +37,19 @@ NETWORKS = (
     "ec2:RevokeSecurityGroupEgress",
 )
 KEYS = ("kms:DisableKey", "kms:EnableKey")
+# SQS moves dead letters with the permissions of who asked for it.
+QUEUES = (
+    "sqs:DeleteMessage",
+    "sqs:GetQueueAttributes",
+    "sqs:ReceiveMessage",
+    "sqs:SendMessage",
+    "sqs:StartMessageMoveTask",
+)
+COMMANDS = ("ssm:SendCommand",)
+GROUPS = ("autoscaling:TerminateInstanceInAutoScalingGroup",)
+_QUEUES = "arn:{partition}:sqs:{region}:{account}:*"
+_GROUPS = "arn:{partition}:autoscaling:{region}:{account}:autoScalingGroup:*"
+_DOCUMENT = f"arn:{{partition}}:ssm:{{region}}:{{account}}:document/{NAME}"
 _MAPPINGS = "arn:{partition}:lambda:{region}:{account}:event-source-mapping:*"
 _NETWORK_KINDS = ("network-acl/*", "route-table/*", "security-group/*")
 
@@ -53,6 +69,7 @@ class Remediation(Stack):
         self._functions = self._pattern("RepairableFunctions", "functions that may be repaired")
         self._roles = self._pattern("RepairableRoles", "roles whose policies may be put back")
         self._policies = self._pattern("RepairablePolicies", "managed policies whose default version may be set back")
+        self._node_document()
         self.role = self._executor()
         CfnOutput(self, "RoleArn", value=self.role.role_arn, description="for REMEDIATION_ROLE_ARN")
 
@@ -60,6 +77,20 @@ class Remediation(Stack):
         """Without a default: who deploys this says what it may reach. `*` is for accounts that hold nothing else."""
         parameter = CfnParameter(self, name, min_length=1, description=f"{about}: a name, or its beginning and a star")
         return parameter.value_as_string
+
+    def _node_document(self) -> None:
+        """What repairs run on nodes, and nothing else: its operations are fixed."""
+        ssm.CfnDocument(
+            self,
+            "NodeRepair",
+            name=NAME,
+            content=json.loads(document_content()),
+            document_format="JSON",
+            document_type="Command",
+            target_type="/AWS::EC2::Instance",
+            update_method="NewVersion",
+            tags=[CfnTag(key=REPAIR_TAG[0], value=REPAIR_TAG[1])],
+        )
 
     def _executor(self) -> iam.Role:
         role = iam.Role(
@@ -109,11 +140,15 @@ class Remediation(Stack):
         yield _statement("RepairPolicies", POLICIES, [iam_arn % f"policy/{self._policies}"])
         yield _statement("RepairNetworks", NETWORKS, [_ec2(kind) for kind in _NETWORK_KINDS], tag)
         yield _statement("RepairKeys", KEYS, ["arn:{partition}:kms:{region}:{account}:key/*"], tag)
+        yield _statement("RepairQueues", QUEUES, [_QUEUES], tag)
+        yield _statement("RepairNodes", COMMANDS, [_ec2("instance/*"), _DOCUMENT], tag)
+        yield _statement("ReplaceNodes", GROUPS, [_GROUPS], tag)
         # Also where the pattern of roles would reach them.
         yield iam.PolicyStatement(sid="NeverOurOwnRoles", effect=iam.Effect.DENY, actions=list(ROLES), resources=[own])
 
     def _explain(self, policy: iam.Policy | iam.ManagedPolicy) -> None:
-        for resource in (*map(_ec2, _NETWORK_KINDS), _MAPPINGS, "arn:{partition}:kms:{region}:{account}:key/*"):
+        named = (_MAPPINGS, "arn:{partition}:kms:{region}:{account}:key/*", _QUEUES, _GROUPS)
+        for resource in (*map(_ec2, (*_NETWORK_KINDS, "instance/*")), *named):
             explain(policy, resource, "repair")
         own = f"arn:{{partition}}:iam::{{account}}:role/{self._options.name('*')}"
         explain(policy, own, "denied")

@@ -18,7 +18,7 @@ REASONS = {
     "text": "Comprehend reads the text of the request itself; there is no resource to name.",
     "metric": "PutMetricData knows no resource; a condition fixes the namespace.",
     "interfaces": "Lambda makes the network interfaces itself, and EC2 names them afterwards.",
-    "repair": "EC2, KMS and Lambda name these things; the tag that marks what may be repaired is required.",
+    "repair": "EC2, KMS, SQS and Lambda name these things; the tag that marks what may be repaired is required.",
     "denied": "The statement denies: the more it reaches, the less is allowed.",
     "chaos": "EC2 names these things; the tag that only the demo carries is required.",
 }

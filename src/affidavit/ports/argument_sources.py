@@ -24,6 +24,9 @@ class SourceKind(StrEnum):
     ALIAS_TARGET = "alias_target"
     """What an alias pointed at before: the alias's ARN and the version, `arn…:function:f:live#7`."""
 
+    NODE = "node"
+    """The node that is repaired, as AWS tells of it, and our own document: `i-…`. It carries no value to restore."""
+
     @property
     def trust(self) -> int:
         """0 is the most trusted."""
@@ -48,6 +51,7 @@ class SourceDocument:
     - `policy_version`: `{"policy_arn", "version_id", "document"}`.
     - `function_version`: GetFunctionConfiguration of the version, values of variables as digests.
     - `alias_target`: `{"alias_arn", "function_version", "routing"}`.
+    - `node`: `{"instance_id", "instance_arn", "cluster", "group", "document", "has_evidence"}`.
     """
 
     source: ArgumentSource

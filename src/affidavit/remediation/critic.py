@@ -21,6 +21,7 @@ from affidavit.remediation.plan.records import POLICY_VERSION, Action, Plan, Und
 from affidavit.remediation.plan.seal import sha256_of
 from affidavit.remediation.refused import refused_calls
 from affidavit.remediation.review.belonging import foreign_target
+from affidavit.remediation.review.node_checks import restarts_another
 from affidavit.remediation.review.policy_checks import widened_policy
 from affidavit.remediation.review.source_checks import beyond_source
 from affidavit.remediation.review.stopped_traffic import stops_traffic
@@ -77,6 +78,8 @@ class Critic:
             yield f"{action.type} repairs none of the faults of the diagnosis"
         if _RISKS.index(action.risk) < _RISKS.index(kind.risk) or action.undo_class is not kind.undo_class:
             yield "its risk or its undo is called better than the catalog calls it"
+        if restarts_another(action, diagnosis):
+            yield "it restarts a service that the diagnosis is not about"
         yield from self._against_source(action, incident)
         yield from self._against_live(kind, action)
 

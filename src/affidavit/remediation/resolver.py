@@ -13,12 +13,13 @@ from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.clock import Clock
 from affidavit.remediation.actions.action_type import ActionType, Aim
 from affidavit.remediation.actions.catalog import catalog
+from affidavit.remediation.actions.nodes.service_restart import SERVICES
 from affidavit.remediation.citations import diagnosis_digest
 from affidavit.remediation.plan.records import Action, Advice, OnFailedProof, Plan, PlanId, Symptom
 from affidavit.remediation.plan.seal import precondition_of
 
 # Arguments that say which part of the target is changed; the others say to what.
-_PARTS = ("path", "sid", "policy", "policy_arn", "rule", "number", "egress", "destination")
+_PARTS = ("path", "sid", "policy", "policy_arn", "rule", "number", "egress", "destination", "operation")
 _TAKES_AWAY = ("Revoke", "Detach", "Disable")
 # A change breaks something within this time, or not at all: as far as "what changed?" looks back.
 BREAKS_WITHIN = timedelta(hours=24)
@@ -52,9 +53,7 @@ class Resolver:
             actions=actions,
             advice=(*_advice(diagnosis, has_actions=bool(actions)), *_later(found, actions)),
             symptom=Symptom(subject=incident.subject, window_seconds=int(self.proof_window.total_seconds())),
-            on_failed_proof=OnFailedProof.UNDO
-            if all(one.undo is not None for one in actions)
-            else OnFailedProof.HAND_OVER,
+            on_failed_proof=OnFailedProof.UNDO if all(map(_can_be_sent_back, actions)) else OnFailedProof.HAND_OVER,
             needed_approvals=max(2 if high else 1, self.least_approvals),
             blast_radius=tuple(self._touched(actions)),
             created_by=created_by,
@@ -71,6 +70,8 @@ class Resolver:
             settled: set[tuple[str, str]] = set()
             for document in said:
                 for aim in self._aims(kind, incident, document):
+                    if not _is_suited(aim, diagnosis):
+                        continue
                     if (thing := _thing(kind, aim)) in settled:
                         continue
                     settled.add(thing)
@@ -110,6 +111,20 @@ def _thing(kind: ActionType, aim: Aim) -> tuple[str, str]:
     """What is changed: the target, and within it the part that the arguments name."""
     parts = [str(aim.arguments[name]) for name in _PARTS if name in aim.arguments]
     return aim.target, ":".join(parts)
+
+
+def _is_suited(aim: Aim, diagnosis: Diagnosis) -> bool:
+    """Of a node's services only the one that the diagnosis is about."""
+    restarts = set(SERVICES.values())
+    wanted = {SERVICES[one] for one in diagnosis.fault_types if one in SERVICES}
+    return aim.arguments.get("operation") not in restarts - wanted
+
+
+def _can_be_sent_back(action: Action) -> bool:
+    """A restart has an undo that sends nothing: then a person goes on."""
+    if action.undo is None:
+        return False
+    return bool(catalog()[action.type].calls(Aim(target=action.target, arguments=action.undo), None))
 
 
 def _was_given_up(said: SourceDocument, incident: Incident) -> bool:

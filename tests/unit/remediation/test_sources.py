@@ -108,7 +108,7 @@ def test_everything_recorded_about_a_function_is_found_and_rereads_to_the_same_d
     found = sources.about(a_subject(repaired), before=later)
     kinds = [one.source.kind for one in found]
     assert kinds == sorted(kinds, key=lambda kind: kind.trust)
-    assert {*kinds} == {*SourceKind} - {SourceKind.ALIAS_TARGET}
+    assert {*kinds} == {*SourceKind} - {SourceKind.ALIAS_TARGET, SourceKind.NODE}
     names = [one.document["eventName"] for one in found if one.source.kind is SourceKind.TRAIL_EVENT]
     assert "PutRolePolicy" in names and "AttachRolePolicy" in names
     former = next(one for one in found if one.source.kind is SourceKind.POLICY_VERSION)
@@ -129,7 +129,7 @@ def test_a_source_that_is_gone_is_said_to_be_gone(sources: RecordedSources, repa
             sources.reread(ArgumentSource(kind=kind, reference=reference, sha256="0" * 64))
 
 
-def test_a_node_has_no_sources(sources: RecordedSources) -> None:
+def test_a_node_has_no_sources_where_nodes_are_not_repaired(sources: RecordedSources) -> None:
     from affidavit.evidence.subject import Subject, SubjectKind
 
     assert sources.about(Subject(kind=SubjectKind.NODE, id="i-0123456789abcdef0"), before=MORNING) == []

@@ -16,8 +16,14 @@ from affidavit.remediation.actions.lambda_concurrency import RestoreConcurrency
 from affidavit.remediation.actions.lambda_configuration import RestoreConfiguration
 from affidavit.remediation.actions.lambda_event_source import EnableEventSource
 from affidavit.remediation.actions.lambda_permission import RestorePermission
+from affidavit.remediation.actions.nodes.reboot import RebootNode
+from affidavit.remediation.actions.nodes.replace import ReplaceNode
+from affidavit.remediation.actions.nodes.service_restart import PruneImages, RestartService
 from affidavit.remediation.actions.services.kms_key import EnableKey
 from affidavit.remediation.actions.services.sqs_redrive import Redrive
+
+# How many times as long as others these take until their effect can be read: a node boots, or another one starts.
+_PATIENCE = {"sqs.redrive": 2, "node.reboot": 10, "node.replace": 15}
 
 
 @cache
@@ -37,6 +43,10 @@ def catalog() -> Mapping[str, ActionType]:
         RestorePermission(),
         EnableEventSource(),
         Redrive(),
+        RestartService(),
+        PruneImages(),
+        RebootNode(),
+        ReplaceNode(),
     )
     return {one.name: one for one in types}
 
@@ -47,3 +57,8 @@ def action_type(name: str) -> ActionType:
     if found is None:
         raise InputRefused(f"there is no action {name!r}", hint=f"the catalog has {', '.join(catalog())}")
     return found
+
+
+def patience(name: str) -> int:
+    """By how much the read-back of this action waits longer than that of others."""
+    return _PATIENCE.get(name, 1)

@@ -11,7 +11,7 @@ from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.table import ConditionFailed
 from affidavit.remediation.actions.action_type import ActionType, Aim
-from affidavit.remediation.actions.catalog import action_type
+from affidavit.remediation.actions.catalog import action_type, patience
 from affidavit.remediation.citations import Citations
 from affidavit.remediation.execution.starts import EXECUTOR_LEASE, Starts
 from affidavit.remediation.execution.symptoms import SymptomReader
@@ -84,7 +84,7 @@ class ExecutorTools:
 
         Raises NotReadBack.
         """
-        deadline = self.clock.now() + timedelta(seconds=self.read_back_seconds)
+        deadline = self.clock.now() + timedelta(seconds=self.read_back_seconds * patience(action.type))
         while True:
             trouble, was_read = self._look(action, aim, wanted)
             if not trouble:

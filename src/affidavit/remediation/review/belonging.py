@@ -20,6 +20,8 @@ def foreign_target(action: Action, subject: Subject, said: SourceDocument, reade
             if said.source.kind is SourceKind.BASELINE and said.document.get("function") != function["FunctionArn"]:
                 yield f"its source is a state of another function than {subject}"
         case SubjectKind.NODE:
+            if action.arguments.get("instance_id") == subject.id == said.document.get("instance_id"):
+                return
             yield f"{action.target} does not belong to {subject}"
 
 

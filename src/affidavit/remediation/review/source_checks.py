@@ -9,6 +9,12 @@ from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.plan.records import Action
 from affidavit.remediation.review.network_scope import allows_entry, allows_route, allows_rule
+from affidavit.remediation.review.node_checks import (
+    is_target_group,
+    is_target_node,
+    is_this_node,
+    runs_our_document,
+)
 from affidavit.remediation.review.policy_checks import inline_policy
 from affidavit.remediation.review.source_words import asked, is_call, is_function, keeps, kept, last, mapping
 
@@ -145,6 +151,23 @@ def _redrive(arguments: Item, target: str, said: SourceDocument) -> bool:
     return queue != target and queue in (*fed, asked(said, "CreateEventSourceMapping").get("eventSourceArn"))
 
 
+def _on_node(name: str) -> Check:
+    def check(arguments: Item, target: str, said: SourceDocument) -> bool:
+        is_ours = runs_our_document(name, arguments, said) and is_this_node(arguments, said)
+        return is_ours and is_target_node(target, said)
+
+    return check
+
+
+def _reboot(arguments: Item, target: str, said: SourceDocument) -> bool:
+    is_ours = runs_our_document("node.reboot", arguments, said) and is_this_node(arguments, said)
+    return is_ours and is_target_group(target, said)
+
+
+def _replace(arguments: Item, target: str, said: SourceDocument) -> bool:
+    return is_this_node(arguments, said) and is_target_group(target, said)
+
+
 CHECKS: Mapping[str, Check] = {
     "lambda.concurrency.restore": _concurrency,
     "lambda.configuration.restore": _configuration,
@@ -159,4 +182,8 @@ CHECKS: Mapping[str, Check] = {
     "ec2.route.restore": _route,
     "kms.key.enable": _key,
     "sqs.redrive": _redrive,
+    "node.service.restart": _on_node("node.service.restart"),
+    "node.images.prune": _on_node("node.images.prune"),
+    "node.reboot": _reboot,
+    "node.replace": _replace,
 }

@@ -44,6 +44,10 @@ def of_alias_event(event: Item, function_arn: str) -> SourceDocument | None:
     return _made(SourceKind.ALIAS_TARGET, f"{alias_arn}#{version}", moment(str(event["eventTime"])), said)
 
 
+def of_node(document: Item, *, at: datetime) -> SourceDocument:
+    return _made(SourceKind.NODE, str(document["instance_id"]), at, document)
+
+
 def in_order(found: Iterable[SourceDocument], *, before: datetime) -> Sequence[SourceDocument]:
     """Those of before that moment: most trusted first, of one kind the newest first, each once."""
     kept = {(one.source.kind, one.source.reference): one for one in found if one.at < before}

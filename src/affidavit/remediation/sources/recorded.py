@@ -1,4 +1,4 @@
-"""Finds everything recorded about how a function was: known-good states, CloudTrail events, former versions."""
+"""Finds the sources of a subject: of a function all that was recorded of it, of a node the node itself."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from affidavit.ports.argument_sources import ArgumentSource, SourceDocument, Sou
 from affidavit.ports.json import Item
 from affidavit.ports.workload_inspector import StateInspector, TrailLookup
 from affidavit.remediation.sources import documents
+from affidavit.remediation.sources.node_identity import NodeIdentity
 from affidavit.workloads.changes import EVENTS_AT_MOST, LOOKUPS_AT_MOST, trail_lookups
 from affidavit.workloads.parts import Parts
 
@@ -25,10 +26,12 @@ class RecordedSources:
 
     store: KnownGoodStore
     inspector: StateInspector
+    nodes: NodeIdentity | None = None
+    """None: nodes are not repaired."""
 
     def about(self, subject: Subject, *, before: datetime) -> Sequence[SourceDocument]:
-        if subject.kind is not SubjectKind.FUNCTION:
-            return []
+        if subject.kind is SubjectKind.NODE:
+            return self._of_node(subject.id)
         function = self.inspector.function(subject.id)
         events = list(self._events(subject.id, before))
         found = [
@@ -53,6 +56,19 @@ class RecordedSources:
                 return self._event(source.reference)
             case SourceKind.ALIAS_TARGET:
                 return self._alias_target(source.reference)
+            case SourceKind.NODE:
+                return self._node(source.reference)
+
+    def _of_node(self, instance_id: str) -> Sequence[SourceDocument]:
+        try:
+            return [self._node(instance_id)]
+        except NotFound:
+            return []
+
+    def _node(self, instance_id: str) -> SourceDocument:
+        if self.nodes is None:
+            raise NotFound("nodes are not repaired here", hint="set ALLOWED_CLUSTERS")
+        return self.nodes.of(instance_id)
 
     def _baselines(self, function_arn: str) -> Iterator[SourceDocument]:
         for kept in self.store.history(function_arn):

@@ -17,24 +17,27 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     from ministack import app  # pyright: ignore[reportMissingTypeStubs] - it ships none
     from ministack.core import iam_actions  # pyright: ignore[reportMissingTypeStubs] - it ships none
-    from ministack.services import ec2, iam, sqs  # pyright: ignore[reportMissingTypeStubs] - it ships none
+    from ministack.services import autoscaling, ec2, iam, sqs, ssm  # pyright: ignore[reportMissingTypeStubs] - it ships none
 
     from affidavit.sandbox.access.gate import AccessGate
     from affidavit.sandbox.aws.emulated.asked_permissions import ask_as_aws
     from affidavit.sandbox.aws.emulated.dry_runs import heed_dry_runs
     from affidavit.sandbox.aws.emulated.message_moves import add_message_moves
+    from affidavit.sandbox.aws.emulated.node_commands import add_node_commands
     from affidavit.sandbox.aws.emulated.only_asked import stop_when_only_asked
     from affidavit.sandbox.aws.emulated.policy_versions import add_default_versions
+    from affidavit.sandbox.aws.emulated.scaling_groups import add_scaling_groups
     from affidavit.sandbox.aws.emulated_keys import give_functions_random_keys, secret_of
     from affidavit.sandbox.aws.trail_names import name_resources
 
     give_functions_random_keys()
     emulator: Any = app
     name_resources(emulator)
-    ask_as_aws(iam_actions)
     add_default_versions(iam)
     heed_dry_runs(ec2)
     add_message_moves(sqs)
+    add_node_commands(ssm, ec2)
+    ask_as_aws(iam_actions, add_scaling_groups(autoscaling, ec2))
     stop_when_only_asked(emulator)
     emulator.app = AccessGate(emulator.app, secret_of)
     emulator.main()

@@ -22,6 +22,8 @@ _GONE = {
     "InvalidSubnetID.NotFound",
     "AWS.SimpleQueueService.NonExistentQueue",
     "QueueDoesNotExist",
+    "InvalidDocument",
+    "InvalidDocumentVersion",
 }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
 from affidavit.adapters.aws.remediation.changer import AssumedRoleDoor
 from affidavit.adapters.aws.remediation.reader import AwsStateReader
 from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
@@ -16,17 +17,20 @@ from affidavit.entrypoints.supervision import NodeLines
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
+from affidavit.nodes.library.keys import markers_prefix
 from affidavit.remediation.approvals.approval import Approvals
 from affidavit.remediation.approvals.people import Approver, IdentityProof
 from affidavit.remediation.citations import StoredCitations
 from affidavit.remediation.critic import Critic
 from affidavit.remediation.execution.executor import Executor
+from affidavit.remediation.execution.node_symptoms import NodeReadiness, SymptomsByKind
 from affidavit.remediation.execution.starts import Starts
 from affidavit.remediation.execution.symptoms import FunctionRuns
 from affidavit.remediation.execution.tools import ExecutorTools
 from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.store import PlanStore
 from affidavit.remediation.resolver import Resolver
+from affidavit.remediation.sources.node_identity import NodeIdentity
 from affidavit.remediation.sources.recorded import RecordedSources
 from affidavit.remediation.switch import KillSwitch
 from affidavit.settings import Settings
@@ -58,7 +62,8 @@ def build_remedy_desk(*, tell: Callable[[str], None] = lambda _: None) -> Remedy
     contexts = IncidentContexts(app.incident_context, records, app.clock, max_tokens=settings.max_tokens_per_incident)
     reader, plans = AwsStateReader(clients), PlanStore(app.incident_state, app.objects, app.clock)
     known_good = KnownGoodStore(objects=app.objects, table=app.state, clock=app.clock)
-    sources = RecordedSources(store=known_good, inspector=AwsStateInspector(clients))
+    nodes = _node_identity(app, reader)
+    sources = RecordedSources(store=known_good, inspector=AwsStateInspector(clients), nodes=nodes)
     citations = StoredCitations(contexts=contexts, records=records, sources=sources, lines=NodeLines(app.objects))
     switch = KillSwitch(table=app.incident_state, clock=app.clock, settings=Settings.from_environment)
     approvals = Approvals(
@@ -88,7 +93,12 @@ def build_remedy_desk(*, tell: Callable[[str], None] = lambda _: None) -> Remedy
         door=AssumedRoleDoor(clients, settings.remediation_role_arn),
         switch=switch,
         citations=citations,
-        symptoms=FunctionRuns(inspector=AwsWorkloadInspector(clients), clock=app.clock),
+        symptoms=SymptomsByKind(
+            functions=FunctionRuns(inspector=AwsWorkloadInspector(clients), clock=app.clock),
+            nodes=NodeReadiness(
+                directory=Ec2NodeDirectory(clients), control_plane=app.control_plane, region=settings.region
+            ),
+        ),
         starts=Starts(
             table=app.incident_state,
             clock=app.clock,
@@ -102,4 +112,16 @@ def build_remedy_desk(*, tell: Callable[[str], None] = lambda _: None) -> Remedy
     executor = Executor(tools=tools, approvals=approvals)
     return RemedyDesk(
         app=app, clients=clients, plans=plans, proposing=proposing, approvals=approvals, executor=executor
+    )
+
+
+def _node_identity(app: App, reader: AwsStateReader) -> NodeIdentity:
+    settings = app.settings
+    return NodeIdentity(
+        reader=reader,
+        directory=Ec2NodeDirectory(AwsClients(settings.region)),
+        allowed_clusters=settings.clusters,
+        region=settings.region,
+        clock=app.clock,
+        has_evidence=lambda instance_id: any(app.objects.list(markers_prefix(instance_id))),
     )

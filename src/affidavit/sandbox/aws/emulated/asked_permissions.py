@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from affidavit.sandbox.aws.emulated.message_moves import moved_queue
+from affidavit.sandbox.aws.emulated.scaling_groups import ScalingGroups
 
 _CALLS = (
     (
@@ -26,10 +27,11 @@ _CALLS = (
 _ATTACHING = ("iam:AttachRolePolicy", "iam:DetachRolePolicy")
 
 
-def ask_as_aws(iam_actions: Any) -> None:
+def ask_as_aws(iam_actions: Any, groups: ScalingGroups) -> None:
     """`iam_actions` is the emulator's module that tells which permission a request needs."""
     iam_actions._lambda_action = _refined(iam_actions._lambda_action)
-    iam_actions.extract_resource_arn = _with_moves(_with_missing(iam_actions.extract_resource_arn))
+    known = _with_moves(_with_missing(iam_actions.extract_resource_arn))
+    iam_actions.extract_resource_arn = _with_groups(known, groups)
     iam_actions.request_tag_context = _with_policy_arn(iam_actions.request_tag_context)
 
 
@@ -52,6 +54,18 @@ def _with_moves(known: Callable[..., str]) -> Callable[..., str]:
         is_move = service == "sqs" and headers.get("x-amz-target", "").endswith(("MessageMoveTask", "MoveTasks"))
         queue = moved_queue(body) if is_move else None
         return queue or known(service, method, path, headers, body, query, *where)
+
+    return resource
+
+
+def _with_groups(known: Callable[..., str], groups: ScalingGroups) -> Callable[..., str]:
+    """Replacing an instance is about the group that it belongs to."""
+
+    def resource(service: str, method: str, path: str, headers: Any, body: bytes, query: Any, *where: str) -> str:
+        group = groups.group_of(_parameter(query, "InstanceId") or "") if service == "autoscaling" else None
+        if group is not None:
+            return str(group["AutoScalingGroupARN"])
+        return known(service, method, path, headers, body, query, *where)
 
     return resource
 

@@ -22,11 +22,11 @@ def _stopping(service: str, known: Handler, app: Any) -> Handler:
     async def handle(
         method: str, path: str, headers: Any, body: bytes, query: Any
     ) -> tuple[int, dict[str, str], bytes]:
-        if ONLY_ASKED not in headers:
-            return await known(method, path, headers, body, query)
         for instance in _instances(service, headers, body):
             if _denied(app, headers, query, instance):
                 return 400, {"Content-Type": "application/x-amz-json-1.1"}, _refusal(instance)
+        if ONLY_ASKED not in headers:
+            return await known(method, path, headers, body, query)
         return ALLOWED_STATUS, {ONLY_ASKED: service}, b""
 
     return handle

@@ -1,0 +1,26 @@
+"""`node.service.restart`: restarts kubelet or containerd. `node.images.prune`: removes images that nothing uses."""
+
+from affidavit.evidence.diagnosis import FaultType, RiskLevel
+from affidavit.remediation.actions.nodes.command import NodeCommand
+from affidavit.remediation.plan.records import UndoClass
+
+# Which service a fault is about. A restart of the other one would repair nothing.
+SERVICES = {FaultType.NODE_KUBELET: "restart-kubelet", FaultType.NODE_RUNTIME: "restart-containerd"}
+
+
+class RestartService(NodeCommand):
+    name = "node.service.restart"
+    risk = RiskLevel.MEDIUM
+    undo_class = UndoClass.COMPENSATING
+    repairs = frozenset(SERVICES)
+    operations = tuple(SERVICES.values())
+
+
+class PruneImages(NodeCommand):
+    """Pods pull what they need again."""
+
+    name = "node.images.prune"
+    risk = RiskLevel.MEDIUM
+    undo_class = UndoClass.COMPENSATING
+    repairs = frozenset({FaultType.NODE_DISK})
+    operations = ("prune-images",)
