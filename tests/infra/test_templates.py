@@ -73,13 +73,13 @@ def test_a_role_that_diagnoses_writes_only_what_is_ours(role: str, statements: l
             assert all("Dead" in resource for resource in elsewhere), f"{role} may {action} on {elsewhere}"
 
 
-def test_only_the_runbooks_role_sends_commands_and_only_the_collecting_server_starts_the_runbook(
+def test_only_the_roles_of_runbook_and_repairs_send_commands_and_only_the_collecting_server_starts_the_runbook(
     statements: list[Statement],
 ) -> None:
     def owners(action: str) -> set[str]:
         return {each.owner for each in statements if action in each.actions}
 
-    assert owners("ssm:SendCommand") == {"affidavit-collection"}
+    assert owners("ssm:SendCommand") == {"affidavit-collection", "affidavit-executor"}
     assert owners("ssm:StartAutomationExecution") == {"affidavit-mcp-collect"}
     (passing,) = [each for each in statements if "iam:PassRole" in each.actions]
     assert passing.owner == "affidavit-mcp-collect"
@@ -169,7 +169,9 @@ def test_commands_reach_only_nodes_whose_tags_name_an_allowed_cluster(
 
     keys = ("eks:cluster-name", "eks:eks-cluster-name", "alpha.eksctl.io/cluster-name", "aws:eks:cluster-name")
     named = [{"StringEquals": {f"aws:ResourceTag/{key}": {"Ref": "AllowedClusters"}}} for key in keys]
-    assert reaching(statements) == named
+    repairing = [{"StringEquals": {"aws:ResourceTag/affidavit:repair": "allowed"}}]
+    assert reaching(each for each in statements if each.owner == "affidavit-executor") == repairing
+    assert reaching(each for each in statements if each.owner != "affidavit-executor") == named
     # Self-managed nodes may have nothing but a tag whose key holds the cluster's name.
     marked = {"Null": {"aws:ResourceTag/kubernetes.io/cluster/prod": "false"}}
     assert reaching(read_templates(closed_assembly)["AffidavitNodeLogs"].role_statements()) == [*named, marked]
