@@ -20,10 +20,18 @@ class FaultType(StrEnum):
     """What kind of fault it is. A name is never removed: stored diagnoses keep theirs."""
 
     PERMISSION_LOSS = "permission_loss"
-    """A call that the role was allowed, or should be, is denied by a policy."""
+    """A call that the role was allowed, or should be, is denied by a policy or a grant of AWS.
+
+    Also where no policy of the role decides: Lambda may not pull the image from ECR, the account was given no access to
+    a Bedrock model, the called service keeps roles of its own (OpenSearch, Lake Formation). The cause says which.
+    """
     CREDENTIALS = "credentials"
     """A secret, token, certificate or trust is expired, missing or not accepted."""
     THROTTLING = "throttling"
+    """Calls are refused for their number: of this function by Lambda, or by a called service, which the cause names.
+
+    A third party that answers 429 throttles as well. One that refuses whatever the rate is a dependency.
+    """
     NETWORK_BLOCK = "network_block"
     DEPENDENCY = "dependency"
     """A called service is down, refuses, or has no connection left."""

@@ -33,6 +33,9 @@ _MISSING = re.compile(
 _BY_KMS = re.compile(r"ciphertext refers to a customer master key that does not exist", re.IGNORECASE)
 # A service that is not let use its key names the operation it was asked for, not the one that KMS refused.
 _BY_KMS_OF = re.compile(r"\(KMS\.?AccessDenied\w*\) when calling the (?P<operation>\w+) operation")
+# The database does not say which action of IAM's it asked about; there is only this one.
+_BY_DATABASE = re.compile(r"PAM authentication failed for user \\?[\"']?(?P<user>[\w.-]+)", re.IGNORECASE)
+DATABASE_LOGIN = "rds-db:connect"
 _READS = ("Get", "Receive", "Read", "Decrypt", "Query", "Scan", "Batch", "Select", "Head")
 _KMS_KEY = re.compile(r"arn:aws[a-z-]*:kms:[^\s\"'`,;\\]+")
 
@@ -75,9 +78,16 @@ def denials_in(message: str) -> list[Denial]:
     if passed_on := _BY_KMS_OF.search(message):
         action = "kms:Decrypt" if passed_on["operation"].startswith(_READS) else "kms:GenerateDataKey"
         return [Denial(action=action, resource=None)]
+    if _BY_DATABASE.search(message):
+        return [Denial(action=DATABASE_LOGIN, resource=None)]
     operations = [match["operation"] for by in (BY_OPERATION, _BY_GO) for match in by.finditer(message)]
     actions = dict.fromkeys(action for name in operations if (action := action_of(name)))
     return [Denial(action=action, resource=None) for action in actions]
+
+
+def database_users(lines: Iterable[LogLine]) -> list[str]:
+    """Users of databases that refused a login by IAM, each once."""
+    return list(dict.fromkeys(found["user"] for line in lines for found in _BY_DATABASE.finditer(line.message)))
 
 
 def _resource(match: re.Match[str]) -> str | None:

@@ -7,12 +7,12 @@ from pydantic import BaseModel, ConfigDict
 
 from affidavit.errors import EvidenceUnavailable, NotFound
 from affidavit.ports.json import Item
-from affidavit.ports.workload_inspector import WorkloadInspector
-from affidavit.workloads.denials import Denial, denials
+from affidavit.ports.workload_inspector import LogLine, WorkloadInspector
+from affidavit.workloads.denials import DATABASE_LOGIN, Denial, database_users, denials
 from affidavit.workloads.logs import SEARCHED, log_group, recent_lines
 from affidavit.workloads.parts import Parts
 from affidavit.workloads.records import Document, IAMStateResponse, KmsKeyState, SimulatedDecision
-from affidavit.workloads.resource_names import bucket_arns
+from affidavit.workloads.resource_names import bucket_arns, database_user_arns
 
 SIMULATED_AT_MOST = 10
 BUCKETS_AT_MOST = 5
@@ -65,7 +65,8 @@ def iam_state(inspector: WorkloadInspector, name: str, *, now: datetime) -> IAMS
     inline = inspector.inline_policies(role_name)
     attached = inspector.attached_policies(role_name)
     documents = _documents(inspector, attached, parts)
-    denied = parts.read("denied actions in recent logs", lambda: _denied(inspector, raw, now)) or []
+    lines = parts.read("denied actions in recent logs", lambda: _lines(inspector, raw, now)) or ()
+    denied = _asked(lines, function, [*inline.values(), *documents.values()])
     boundary = role.PermissionsBoundary.PermissionsBoundaryArn if role.PermissionsBoundary else None
     return IAMStateResponse.model_validate(
         {
@@ -98,11 +99,19 @@ def _documents(inspector: WorkloadInspector, arns: Sequence[str], parts: Parts) 
     return {arn: document for arn, document in read.items() if document is not None}
 
 
-def _denied(inspector: WorkloadInspector, function: Item, now: datetime) -> list[Denial]:
+def _lines(inspector: WorkloadInspector, function: Item, now: datetime) -> Sequence[LogLine]:
     try:
-        return denials(recent_lines(inspector, log_group(function), now=now, room=SEARCHED).lines)
+        return recent_lines(inspector, log_group(function), now=now, room=SEARCHED).lines
     except NotFound as error:
         raise EvidenceUnavailable("the function has no log group") from error
+
+
+def _asked(lines: Sequence[LogLine], function: _Function, documents: Sequence[Item]) -> list[Denial]:
+    """What the simulator is asked: what the log says was denied, and the logins that a database refused."""
+    users = [arn for user in database_users(lines) for arn in database_user_arns(documents, function.Role, user)]
+    logged = [one for one in denials(lines) if not users or one.action != DATABASE_LOGIN]
+    logins = [Denial(action=DATABASE_LOGIN, resource=arn) for arn in users]
+    return [*logged, *logins]
 
 
 def _simulated(

@@ -4,6 +4,7 @@ import pytest
 
 from affidavit.ports.workload_inspector import LogLine
 from affidavit.workloads.denials import Denial, denials
+from affidavit.workloads.resource_names import database_user_arns
 
 WHO = "User: arn:aws:sts::123456789012:assumed-role/r/f is not authorized to perform:"
 OBJECT = "arn:aws:s3:::acme/in/x.csv"
@@ -30,6 +31,7 @@ def found(*messages: str) -> list[Denial]:
         ("An error occurred (AccessDenied) when calling the ListObjectsV2 operation", "s3:ListBucket", None),
         ("An error occurred (403) when calling the HeadObject operation: Forbidden", "s3:GetObject", None),
         (f"{WHO} s3:GetObject because no identity-based policy allows it", "s3:GetObject", None),
+        ('FATAL:  PAM authentication failed for user "ledger"', "rds-db:connect", None),
     ],
 )
 def test_the_denied_action_and_its_resource_are_read(message: str, action: str, resource: str | None) -> None:
@@ -56,3 +58,16 @@ def test_other_lines_hold_no_denial(message: str) -> None:
 def test_a_key_that_a_service_may_not_use_is_named_by_what_the_service_was_doing(operation: str, action: str) -> None:
     told = f"An error occurred (KMS.AccessDeniedException) when calling the {operation} operation: null"
     assert [denial.action for denial in found(told)] == [action]
+
+
+@pytest.mark.parametrize(
+    ("granted", "asked"),
+    [
+        ("arn:aws:rds-db:ca-central-1:1:dbuser:db-A/ledger", "arn:aws:rds-db:ca-central-1:1:dbuser:db-A/ledger"),
+        ("arn:aws:rds-db:ca-central-1:1:dbuser:db-A/other", "arn:aws:rds-db:ca-central-1:1:dbuser:*/ledger"),
+        ("arn:aws:s3:::acme/*", "arn:aws:rds-db:*:1:dbuser:*/ledger"),
+    ],
+)
+def test_a_login_by_iam_is_asked_about_as_the_policies_name_it(granted: str, asked: str) -> None:
+    policy = {"Statement": [{"Effect": "Allow", "Action": "rds-db:connect", "Resource": granted}]}
+    assert database_user_arns([policy], "arn:aws:iam::1:role/r", "ledger") == [asked]

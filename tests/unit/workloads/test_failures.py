@@ -31,6 +31,10 @@ def test_every_kind_has_an_id_of_its_own() -> None:
         ("Read timed out. (read timeout=10)", "answers-late"),
         ("certificate verify failed: certificate has expired", "certificate"),
         ("KeyError: 'tenant_id'", "language-error"),
+        ("failed to refresh cached credentials, no EC2 IMDS role found", "aws-no-credentials"),
+        # What a provider passes on says more than its own words.
+        ("failed to refresh cached credentials: is not authorized to perform: sts:AssumeRole", "denied"),
+        ("Model access is denied: not authorized to perform the required AWS Marketplace actions", "denied"),
     ],
 )
 def test_texts_that_look_alike_are_told_apart(text: str, kind: str) -> None:

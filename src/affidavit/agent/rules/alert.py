@@ -1,5 +1,6 @@
 """What raised the incident, as far as rules use it: it tells where to look and is never evidence."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,6 +22,11 @@ _WITHOUT_FAILURE = frozenset(
     }
 )
 
+_OF_WORDS = re.compile(
+    r"(?i)(error|exception|denied|denial|fatal|warn(ing)?|timeout|traceback|panic)s?[_-]?"
+    r"(lines?|logs?|words?|messages?|entries|match(es)?|count|occurrences|filter)$|^log[_-]?(errors?|exceptions?|warnings?)$"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RaisedBy:
@@ -39,6 +45,16 @@ class RaisedBy:
     def tells_of_failure(self) -> bool:
         """Something failed, by the alert's own word. An alarm on a duration says only that a number is high."""
         return not self.is_alarm or self.metric.lower() not in _WITHOUT_FAILURE
+
+    @property
+    def counts_words(self) -> bool:
+        """By its name, the alarmed metric counts words in the log (a metric filter): whoever says them is counted."""
+        return self.is_alarm and _OF_WORDS.search(self.metric) is not None
+
+    @property
+    def counts_no_run(self) -> bool:
+        """It tells of work that was not done, which Lambda counts as no failed run: a report, or an alarm on a lag."""
+        return not self.is_alarm or self.metric.lower() not in ("errors", *_WITHOUT_FAILURE)
 
 
 def raised_by(incident: Incident) -> RaisedBy:

@@ -8,10 +8,10 @@ from affidavit.agent.rules.alert import RaisedBy
 from affidavit.agent.rules.breaking_changes import with_change
 from affidavit.agent.rules.capacity import concurrency_faults, init_timeout_faults, memory_faults, timeout_faults
 from affidavit.agent.rules.declared_faults import key_faults, role_faults, source_faults, state_faults
-from affidavit.agent.rules.error_message_faults import told_faults, unread_faults
+from affidavit.agent.rules.errors.error_message_faults import told_faults, unread_faults
 from affidavit.agent.rules.facts import CHANGES, CONFIG, Facts, facts
 from affidavit.agent.rules.fault import Fault, Passed, names
-from affidavit.agent.rules.health import doubts, shown_by, unreadable_lines
+from affidavit.agent.rules.health import counted_words, doubts, shown_by, unread_metric, unreadable_lines
 from affidavit.agent.rules.network.network import network_faults
 from affidavit.agent.rules.permissions.permissions import passed_denials, permission_faults
 from affidavit.evidence.confidence import Level
@@ -158,7 +158,11 @@ def _healthy(known: Facts, entries: Sequence[Entry], gaps: Sequence[str]) -> Dia
         else "Nothing is wrong in what was read: the newest runs succeed."
     )
     holding = tuple(one for one in shown_by(known) if verify_pointer(0, one, entries, None).holds)
-    return _plain(cause, (), holding, known, gaps)
+    found = _plain(cause, (), holding, known, gaps)
+    if not counted_words(known):
+        return found
+    # The alarm is on words that the log shows; how many of them it counted, nobody read.
+    return found.model_copy(update={"confidence": UNSURE, "open_obligations": (unread_metric(known),)})
 
 
 def _plain(

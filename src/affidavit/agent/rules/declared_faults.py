@@ -21,6 +21,7 @@ _BEHIND = frozenset(
 _KINDS = (
     ("KMSKeyAccessDenied", FaultType.PERMISSION_LOSS),
     ("InsufficientRolePermissions", FaultType.PERMISSION_LOSS),
+    ("ImageAccessDenied", FaultType.PERMISSION_LOSS),
     ("KMS", FaultType.CONFIGURATION),
     ("Image", FaultType.STARTUP),
     ("FunctionError", FaultType.STARTUP),
@@ -28,6 +29,16 @@ _KINDS = (
     ("LimitExceeded", FaultType.RESOURCE_LIMIT),
     ("InvalidZip", FaultType.STARTUP),
 )
+_STATE_REMEDY = Remedy(
+    action="Correct what Lambda names, then update the function", details="The reason stands in the evidence."
+)
+_STATE_REMEDIES = {
+    "ImageAccessDenied": Remedy(
+        action="Let Lambda pull the image from its repository again",
+        details="The repository's own policy decides this; the function's role is not asked.",
+        risk=RiskLevel.MEDIUM,
+    )
+}
 
 
 def state_faults(facts: Facts) -> Iterator[Fault]:
@@ -51,10 +62,7 @@ def state_faults(facts: Facts) -> Iterator[Fault]:
                 facts.point(CONFIG, f"{reason}Code", shows="Its code.") if code else None,
                 facts.point(CONFIG, "Runtime", shows="The runtime.") if facts.config.get("Runtime") else None,
             ),
-            remedy=Remedy(
-                action="Correct what Lambda names, then update the function",
-                details="The reason stands in the evidence.",
-            ),
+            remedy=_STATE_REMEDIES.get(code, _STATE_REMEDY),
             severity=IncidentSeverity.CRITICAL if field == "State" else IncidentSeverity.HIGH,
             explains=frozenset({label}),
             # The repository refuses Lambda: by its policy, or because the image is gone from it.

@@ -19,6 +19,7 @@ NEARLY_FULL = 0.95
 # What the program's own code or the bare name of an error says; anything else says more.
 _VAGUE = ("code", "general")
 _TROUBLE = re.compile(r"\b(fatal|error|fail(ed|ure|s)?|cannot|could not|unable to|abort(ed)?|panic)\b", re.IGNORECASE)
+BARE_STATUS = "http-4xx"
 _SPARED = re.compile(r"fall(ing|s)? ?back|default|continu(e|ing)|ignor(ed|ing)|skipp(ed|ing)|optional", re.IGNORECASE)
 
 
@@ -48,8 +49,8 @@ def reasons_of(run: Run) -> tuple[Reason, ...]:
     """Why a run that failed did so, the likeliest first; denials on its way follow. Empty if it did not fail."""
     if not run.has_failed:
         return ()
-    told = [one for one in reversed(run.last_words) if one.is_complaint or _tells(one)]
-    thrown, others = [[_read(one) for one in told if one.is_unhandled is is_last] for is_last in (True, False)]
+    told = [one for one in reversed(run.last_words) if one.is_complaint or is_telling(one)]
+    thrown, others = [[read_reason(one) for one in told if one.is_unhandled is is_last] for is_last in (True, False)]
     if run.ending is Ending.KILLED and (killed := _of_memory(run)) is not None:
         return (killed,)
     if run.ending is Ending.TIMED_OUT:
@@ -58,7 +59,7 @@ def reasons_of(run: Run) -> tuple[Reason, ...]:
     return (*found, *(one for one in _denied(run, others) if one not in found))
 
 
-def _tells(statement: Statement) -> bool:
+def is_telling(statement: Statement) -> bool:
     """Words without a level that name an error, sound like one, or are known to the catalog."""
     text = said(statement)
     return statement.error is not None or bool(_TROUBLE.search(text)) or next(matches(text), None) is not None
@@ -73,7 +74,7 @@ def _likeliest(thrown: Sequence[Reason], others: Sequence[Reason], platform: Seq
     if sure := [one for one in others if _is_specific(one, is_sure=True)]:
         return tuple(sure)
     if known := [one for one in (*thrown, *others) if _is_specific(one, is_sure=False)]:
-        return tuple(known)
+        return without_bare_status(known)
     # An error that the program names says more than Lambda's general word for a failed start.
     coded = _first_told(thrown) or _first_told(others)
     guessed = [one for one in crashed if _is_specific(one, is_sure=False)]
@@ -96,24 +97,30 @@ def complaints_of(run: Run, *, with_warnings: bool) -> tuple[Reason, ...]:
     """What a run complained about that nobody says failed: caught, printed, or partly done."""
     levels = (LogLevel.ERROR, LogLevel.WARNING) if with_warnings else (LogLevel.ERROR,)
     told = [one for one in reversed(run.statements) if not one.is_noise and one.level in levels]
-    read = [_read(one) for one in told]
+    read = [read_reason(one) for one in told]
     known = [one for one in read if one.match and one.family not in _VAGUE]
     errors = [reason for reason, one in zip(read, told, strict=True) if one.level is LogLevel.ERROR]
-    found = known or _first_told(errors) or errors
+    found = without_bare_status(known) or _first_told(errors) or errors
     return (*found, *(one for one in _denied(run, errors) if one not in found))
+
+
+def without_bare_status(known: Sequence[Reason]) -> tuple[Reason, ...]:
+    """A client's line with no more than the status says nothing beside one that says why."""
+    telling = tuple(one for one in known if one.label != BARE_STATUS)
+    return telling or tuple(known)
 
 
 def _denied(run: Run, others: Sequence[Reason]) -> list[Reason]:
     """Every denial of a failing run counts: each names another action. One that the program can do without does not."""
     warned = [
-        _read(one)
+        read_reason(one)
         for one in reversed(run.statements)
         if one.level is LogLevel.WARNING and not one.is_noise and not _SPARED.search(one.text)
     ]
     return [one for one in (*others, *warned) if one.family == "denied"]
 
 
-def _read(statement: Statement) -> Reason:
+def read_reason(statement: Statement) -> Reason:
     text = said(statement)
     match = next(matches(text), None)
     return Reason(
@@ -183,7 +190,7 @@ def _of_memory(run: Run) -> Reason | None:
 
 def _of_timeout(run: Run, told: Sequence[Reason]) -> Reason:
     """What the run waited for, where it said so before the time was up; else that the time was up."""
-    waits = [one for one in (*told, *map(_read, reversed(run.statements))) if _is_wait(one)]
+    waits = [one for one in (*told, *map(read_reason, reversed(run.statements))) if _is_wait(one)]
     warned = {id(one) for one in waits}
     if run.has_failed_init:
         line = next(one for one in run.platform if one.kind is LineKind.INIT_REPORT)
@@ -198,7 +205,7 @@ def _of_timeout(run: Run, told: Sequence[Reason]) -> Reason:
 
 
 def _is_wait(reason: Reason) -> bool:
-    return reason.family in ("dependency", "network", "throttled") and reason.label not in ("http-4xx",)
+    return reason.family in ("dependency", "network", "throttled") and reason.label != BARE_STATUS
 
 
 def _of_report(run: Run) -> Reason:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from affidavit.agent.rules.facts import CONFIG, IAM, LOGS, Facts
 from affidavit.agent.rules.fault import proofs
+from affidavit.agent.rules.printed_failures import alarming_words, has_own_trouble
 from affidavit.evidence.diagnosis import EvidencePointer
 
 # The fields of the answer by CloudWatch's name for the metric, in lower case.
@@ -67,7 +68,7 @@ def _of_alert(facts: Facts) -> list[str]:
         return [] if facts.history.failed else ["the failure that was reported stands in no log line that was read"]
     field = READ_METRICS.get(raised.metric.lower())
     if raised.metric and field is None:
-        return [f"the alarmed metric {raised.metric} was not read"]
+        return [] if counted_words(facts) else [unread_metric(facts)]
     if field in (*_COUNTS_LOSS, *_LAGS) and facts.metrics.get(field) and not facts.history.failed:
         return [f"{raised.metric} counts {facts.metrics[field]:g}, and nothing that was read says why"]
     if (
@@ -77,6 +78,22 @@ def _of_alert(facts: Facts) -> list[str]:
     ):
         return ["how many runs there were at once is not known"]
     return []
+
+
+def unread_metric(facts: Facts) -> str:
+    return f"the alarmed metric {facts.raised.metric if facts.raised else ''} was not read"
+
+
+def counted_words(facts: Facts) -> tuple[EvidencePointer, ...]:
+    """Lines with the words that an alarm on the log counts, where all are hearsay and every run went well."""
+    runs = facts.history.runs
+    is_of_words = facts.raised is not None and facts.raised.counts_words
+    is_well = all(run.is_good and not has_own_trouble(run.run) for run in runs)
+    if not is_of_words or not is_well or facts.metrics.get("errors") != 0 or facts.metrics.get("throttles"):
+        return ()
+    lines = [one.lines[0].place for run in reversed(runs) for one in alarming_words(run.run)]
+    shows = "Words that the alarm may count: quoted from elsewhere, or expected."
+    return proofs(*(facts.point(LOGS, "events", place, "message", shows=shows) for place in lines[:2]))
 
 
 def shown_by(facts: Facts) -> tuple[EvidencePointer, ...]:
@@ -94,6 +111,7 @@ def shown_by(facts: Facts) -> tuple[EvidencePointer, ...]:
         *(facts.quote(reason, shows="An earlier failure; the newest run does not show it.") for reason in over),
         facts.point(CONFIG, "Metrics", "errors", shows="Failed runs in the window of the metrics."),
         alarmed,
+        *counted_words(facts),
         facts.point(CONFIG, "State", shows="The function's state."),
         facts.point(IAM, "simulated_decisions", 0, "decision", shows="IAM's simulator now."),
     )

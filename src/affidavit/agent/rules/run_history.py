@@ -7,6 +7,7 @@ from typing import Any
 
 from affidavit.agent.rules.alert import RaisedBy
 from affidavit.agent.rules.failure_reasons import Reason, complaints_of, reasons_of
+from affidavit.agent.rules.printed_failures import printed_failures
 from affidavit.workloads.runs import Ending, Run, read_runs
 from affidavit.workloads.runs.lines import LogLevel
 
@@ -131,6 +132,8 @@ def history(
     has_thrown = any(run.reasons for run in thrown)
     is_told = raised is None or (raised.tells_of_failure and (errors == 0 or not has_thrown or not raised.is_alarm))
     runs = [_with_complaints(one, raised, errors=errors) if is_told else one for one in thrown]
+    if raised is not None and raised.tells_of_failure and errors == 0 and not any(run.reasons for run in runs):
+        runs = [_with_printed(one, raised) for one in runs]
     return History(runs=tuple(run for run in runs if not run.run.is_outside or run.reasons))
 
 
@@ -149,6 +152,11 @@ def _is_loose(run: Run) -> bool:
 def _with_complaints(run: PastRun, raised: RaisedBy | None, *, errors: float | None) -> PastRun:
     if run.reasons or (run.run.has_failed and errors != 0) or _is_loose(run.run):
         return run
-    with_warnings = raised is not None and not raised.is_alarm and errors == 0
+    with_warnings = raised is not None and raised.counts_no_run and errors == 0
     found = complaints_of(run.run, with_warnings=with_warnings)
+    return PastRun(run=run.run, reasons=found, is_caught=bool(found))
+
+
+def _with_printed(run: PastRun, raised: RaisedBy) -> PastRun:
+    found = () if run.run.is_outside else printed_failures(run.run, raised)
     return PastRun(run=run.run, reasons=found, is_caught=bool(found))

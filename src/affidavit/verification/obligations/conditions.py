@@ -14,7 +14,7 @@ _ACTION = re.compile(r"(?i)not authorized to perform:? `?([a-z0-9-]+:[A-Za-z*]+)
 _PRINCIPAL = re.compile(r"(?:User|Principal|user|principal):? `?(arn:aws[\w-]*:(?:sts|iam)::\d*:[^\s\"'`]+)")
 _EXPLAINS = re.compile(
     r"(?i)because no (identity|resource|session|permissions boundary|vpc endpoint|service control)|"
-    r"with an explicit deny in"
+    r"with an explicit deny in|have access to (?:the|this) (?:foundation )?model|Model access is denied"
 )
 _PORT = re.compile(r"(?i)port[ =:]{0,2}(\d{2,5})\b|:(\d{2,5})\b(?!:)")
 _PRIVATE = re.compile(r"10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.")

@@ -2,8 +2,8 @@
 
 One YAML file a family; earlier files win, and within a file earlier entries do. `match` is RE2, or a list of which any
 may fit, and is searched in what was said, without stack frames. `says` is the cause in words; `{name}` is filled in
-from the match. An entry that is not `sure` may mean something else as well. Samples are checked when
-it is loaded.
+from the match. Where `unless` fits too, the entry does not: the text says more than this wording. An entry that is not
+`sure` may mean something else as well. Samples are checked when it is loaded.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import re2
 
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.workloads.runs.wordings import checked_pattern
@@ -44,6 +46,12 @@ class FailureKind:
     is_sure: bool
     rank: int
     pattern: Any
+    unless: Any
+
+    def found_in(self, text: str) -> Any:
+        """RE2's match; None where it does not fit, or the text says more than this kind."""
+        found = self.pattern.search(text)
+        return None if found is not None and self.unless is not None and self.unless.search(text) else found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +69,7 @@ class Match:
 def matches(text: str) -> Iterator[Match]:
     """Every kind that fits, the likeliest first."""
     for kind in failure_kinds():
-        found = kind.pattern.search(text)
+        found = kind.found_in(text)
         if found is not None:
             names = {name: value for name, value in found.groupdict().items() if value}
             yield Match(kind=kind, start=found.start(), names=names)
@@ -79,6 +87,7 @@ def failure_kinds() -> tuple[FailureKind, ...]:
             is_sure=entry.get("sure", True),
             rank=rank,
             pattern=checked_pattern(entry),
+            unless=re2.compile(entry["unless"]) if "unless" in entry else None,
         )
         for rank, (family, entry) in enumerate(entries)
     )

@@ -59,6 +59,9 @@ _DETAIL = r"(?:`\d\S*)?(?: \([^)\n]*\)| \[[A-Z_]+\])?"
 _CAUSED = re.compile(
     rf"^\s*(?:Caused by: |-+> |\[?cause\]?: \[?)(?P<type>{_CLASS}){_DETAIL}(?:: (?P<message>.*))?$", re.MULTILINE
 )
+_EMPTY = re.compile(
+    r"Exception of type '[^']*' was thrown\.?\s*$|\(no message\)|null$|One or more errors occurred\.?\s*$|$"
+)
 _JAVA = re.compile(r"^(?P<message>.*): (?P<type>(?:[a-z_][\w$]*\.)+[A-Z][\w$]*)\s*$")
 _ANY = re.compile(rf"(?:^|[\s(>]){_KNOWN}{_DETAIL}: ", re.MULTILINE)
 _NAMED = re.compile(rf"(?P<type>{_KNOWN}){_DETAIL}: (?P<message>.*)")
@@ -226,8 +229,11 @@ def _of_cause(text: str) -> ErrorText | None:
     causes = list(_CAUSED.finditer(text))
     if not causes:
         return None
-    # The outermost says what failed; the last cause says why.
-    last = causes[-1]
+    # The outermost says what failed; the last cause says why. One without words of its own says nothing.
+    telling = [one for one in causes if not _EMPTY.match(one["message"] or "")]
+    if not telling:
+        return _of_named(text)
+    last = telling[-1]
     return ErrorText(type=last["type"], message=last["message"] or "")
 
 

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
-from affidavit.agent.rules.error_naming import brief
+from affidavit.agent.rules.errors.error_naming import brief
 from affidavit.agent.rules.facts import Facts
 from affidavit.agent.rules.failure_reasons import TIMED_OUT, Reason, said
 from affidavit.agent.rules.fault import Fault, Remedy, names, sentence
 from affidavit.agent.rules.network.blocks import Block, blocks
-from affidavit.agent.rules.network.targets import Target, targets
+from affidavit.agent.rules.network.targets import HTTPS, Target, targets
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, RiskLevel
 
 UNRESOLVED, UNREACHABLE = "unresolved", "unreachable"
 # Errors of a dependency that a closed way shows as well.
-_MAYBE_WAY = ("no-server", "no-connections", "database-not-ready")
+_MAYBE_WAY = ("no-server", "no-server-in-other-words", "broker-silent", "no-connections", "database-not-ready")
 
 
 def network_faults(facts: Facts) -> Iterator[Fault]:
@@ -37,7 +37,9 @@ def network_faults(facts: Facts) -> Iterator[Fault]:
 
 def _closed_to_servers(facts: Facts) -> Iterator[Fault]:
     """No server takes the connection, and the function's own network does not let it out to the one it names."""
-    reasons = [one for one in facts.history.current("dependency") if one.label in _MAYBE_WAY]
+    unreached = {id(facts.history.run_of(one)) for one in facts.history.current("network")}
+    current = [one for one in facts.history.current("dependency") if one.label in _MAYBE_WAY]
+    reasons = [one for one in current if id(facts.history.run_of(one)) not in unreached]
     reached = _reached(facts, reasons) if facts.network.get("in_vpc") else []
     found = blocks(facts, reached, is_naming=False) if reached else []
     if found:
@@ -45,10 +47,11 @@ def _closed_to_servers(facts: Facts) -> Iterator[Fault]:
 
 
 def _reached(facts: Facts, reasons: Sequence[Reason]) -> list[Target]:
-    """What the errors name; where they name nothing, what their runs complained of."""
+    """What the errors name; where they name nothing, what their runs complained of, or last spoke of with a port."""
     named = targets(reason.text for reason in reasons)
     runs = [run for reason in reasons if (run := facts.history.run_of(reason)) is not None]
-    return named or targets(said(one) for run in runs for one in run.run.complaints)
+    complained = named or targets(said(one) for run in runs for one in run.run.complaints)
+    return complained or [one for one in targets(_said(facts, reasons)) if one.port != HTTPS][-1:]
 
 
 def _said(facts: Facts, silent: Sequence[Reason]) -> list[str]:
@@ -65,8 +68,14 @@ def _blocked(facts: Facts, reasons: Sequence[Reason], found: Sequence[Block]) ->
         resources=names(*(name for block in found for name in block[1])),
         proof=(*_quotes(facts, reasons), *(pointer for block in found for pointer in block[2])),
         remedy=Remedy(action="Open the way again", details=sentence(cause), risk=RiskLevel.MEDIUM),
-        explains=frozenset(reason.label for reason in reasons) | {TIMED_OUT},
+        explains=frozenset(reason.label for reason in reasons) | {TIMED_OUT, *_given_up(facts, reasons)},
     )
+
+
+def _given_up(facts: Facts, reasons: Sequence[Reason]) -> Iterator[str]:
+    """What a client says at last, when none of its attempts got through."""
+    runs = [run for reason in reasons if (run := facts.history.run_of(reason)) is not None]
+    yield from (one.label for run in runs for one in run.reasons if one.label in _MAYBE_WAY)
 
 
 def _in_words(told: Sequence[str]) -> str:

@@ -3,10 +3,16 @@
 import json
 from collections.abc import Iterator
 
-from affidavit.agent.rules.error_naming import brief
+from affidavit.agent.rules.errors.error_naming import brief
 from affidavit.agent.rules.facts import CONFIG, IAM, LOGS, Facts
 from affidavit.agent.rules.failure_reasons import Reason
 from affidavit.agent.rules.fault import Fault, Passed, Remedy, names, proofs, sentence
+from affidavit.agent.rules.permissions.database_logins import (
+    LOGIN,
+    database_logins,
+    identity_documents,
+    near_grants,
+)
 from affidavit.agent.rules.permissions.denial_causes import (
     CHANGED_SINCE,
     Explanation,
@@ -22,7 +28,8 @@ from affidavit.workloads.denials import Denial, denials_in
 
 _LATEST_RUNS = 20
 ENVIRONMENT_KEY = "unable to decrypt the environment variables"
-_WITHOUT_ACTION = {"mount-read-only": "elasticfilesystem:ClientWrite", "rds-iam-login": "rds-db:connect"}
+# These name no action; each is explained in its own way.
+_WITHOUT_ACTION = ("mount-read-only", LOGIN)
 
 
 def permission_faults(facts: Facts) -> Iterator[Fault]:
@@ -34,6 +41,7 @@ def permission_faults(facts: Facts) -> Iterator[Fault]:
             seen.add(label)
             yield _denial_fault(facts, reason, denial)
     yield from _without_action(facts)
+    yield from database_logins(facts)
     yield from undelivered(facts)
 
 
@@ -161,33 +169,28 @@ def _known_resource(facts: Facts, denial: Denial | None) -> str | None:
 
 
 def _without_action(facts: Facts) -> Iterator[Fault]:
-    """Refusals that only the kernel or the database words; the policies tell which action it is."""
-    reasons = [one for one in facts.history.current() if one.label in _WITHOUT_ACTION]
-    documents = {**facts.iam.get("inline_policies", {}), **facts.iam.get("attached_policy_documents", {})}
-    for reason in reasons:
-        action = _WITHOUT_ACTION[reason.label]
-        said = judge(documents.values(), action, None)
-        near = [
-            facts.point(IAM, "inline_policies", name, *one.place, "Action", 0, shows=f"What {name} allows.")
-            for name, document in facts.iam.get("inline_policies", {}).items()
-            for one in statements(document)
-            if action.partition(":")[0] in json.dumps(one.body)
-        ]
-        is_missing = said is Says.SILENT and bool(facts.iam)
-        why = "no policy of the role allows it" if is_missing else "the role's policies allow it on what they name"
-        yield Fault(
-            kind=FaultType.PERMISSION_LOSS,
-            cause=f"the role is refused {action} ({brief(reason)}): {why}",
-            resources=names(facts.iam.get("role_name") or facts.function),
-            proof=proofs(facts.quote(reason, shows="What was refused."), *near[:3]),
-            remedy=Remedy(
-                action=f"Allow {action} on what the function uses",
-                details="Compare the resource in the policy with the one in use.",
-                risk=RiskLevel.MEDIUM,
-            ),
-            explains=frozenset({reason.label}),
-            is_sure=is_missing,
-        )
+    """Refusals that only the kernel words; the policies tell which action it is."""
+    for reason in facts.history.current():
+        if reason.label == "mount-read-only":
+            yield _kernel_refusal(facts, reason, "elasticfilesystem:ClientWrite")
+
+
+def _kernel_refusal(facts: Facts, reason: Reason, action: str) -> Fault:
+    is_missing = bool(facts.iam) and judge(identity_documents(facts), action, None) is Says.SILENT
+    why = "no policy of the role allows it" if is_missing else "the role's policies allow it on what they name"
+    return Fault(
+        kind=FaultType.PERMISSION_LOSS,
+        cause=f"the role is refused {action} ({brief(reason)}): {why}",
+        resources=names(facts.iam.get("role_name") or facts.function),
+        proof=proofs(facts.quote(reason, shows="What was refused."), *near_grants(facts, action)),
+        remedy=Remedy(
+            action=f"Allow {action} on what the function uses",
+            details="Compare the resource in the policy with the one in use.",
+            risk=RiskLevel.MEDIUM,
+        ),
+        explains=frozenset({reason.label}),
+        is_sure=is_missing,
+    )
 
 
 def _environment_key(facts: Facts) -> Iterator[Fault]:
@@ -196,7 +199,8 @@ def _environment_key(facts: Facts) -> Iterator[Fault]:
         one for one in facts.history.current("denied") if ENVIRONMENT_KEY in one.raw or "KMSAccessDenied" in one.raw
     ]
     is_denied_state = "KMSKeyAccessDenied" in str(facts.config.get("StateReasonCode"))
-    if not reasons and not (said and "denied" in str(said).lower()) and not is_denied_state:
+    is_shown = bool(reasons) or is_denied_state or (bool(said) and "denied" in str(said).lower())
+    if not is_shown and not _tells_of_key(facts):
         return
     key = str(facts.config.get("KMSKeyArn") or "the key of the environment")
     document = next((one.get("policy") for one in facts.iam.get("kms_keys", []) if one.get("policy")), None)
@@ -215,7 +219,7 @@ def _environment_key(facts: Facts) -> Iterator[Fault]:
         kind=FaultType.PERMISSION_LOSS,
         cause=f"kms:Decrypt is denied: the role may not use the KMS key {key} of the environment variables",
         resources=names(key, facts.iam.get("role_name")),
-        proof=proofs(logged, shown, state, policy),
+        proof=proofs(logged, shown, state, policy, *(() if is_shown else _key_alone(facts))),
         remedy=Remedy(
             action="Let the role use the key again",
             details="Allow kms:Decrypt in the key's policy for the function's role.",
@@ -223,4 +227,21 @@ def _environment_key(facts: Facts) -> Iterator[Fault]:
         ),
         severity=IncidentSeverity.CRITICAL,
         explains=frozenset({*(reason.label for reason in reasons), "state-failed", "update-failed"}),
+        gaps=() if is_shown else ("the denial stands in the alert alone: where no run starts, nothing is logged",),
+        is_sure=is_shown,
+    )
+
+
+def _tells_of_key(facts: Facts) -> bool:
+    """By the alert, Lambda may not use the key; no run since the function got it says otherwise."""
+    told = f"{facts.raised.error_type} {facts.raised.message}" if facts.raised else ""
+    is_told = ENVIRONMENT_KEY in told or "KMSAccessDenied" in told
+    return is_told and bool(facts.config.get("KMSKeyArn")) and not facts.history.good_runs_at_the_end()
+
+
+def _key_alone(facts: Facts) -> tuple[EvidencePointer, ...]:
+    return proofs(
+        facts.point(CONFIG, "KMSKeyArn", shows="The key of the environment variables."),
+        facts.point(CONFIG, "Metrics", "invocations", shows="Runs that Lambda counts."),
+        facts.point(IAM, "kms_keys", 0, "state", shows="The key itself can be used."),
     )

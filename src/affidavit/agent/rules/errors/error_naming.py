@@ -18,6 +18,10 @@ _ORDER = re.compile(
 )
 _KEY = re.compile(r"^\w+: (?=\S)")
 _ENOUGH = 40
+# As clients keep it beside the message: Prisma's P2024, SQL states, ER_…, and Node's ECONNREFUSED.
+_CODE = re.compile(
+    r"^(?:code|sqlState|sqlstate|errorCode|ErrorCode): ([A-Z][A-Z0-9_]{3,40}|[0-9][0-9A-Z]{4})$", re.MULTILINE
+)
 _TIME = re.compile(r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?\b")
 _URL = re.compile(
     r"\b(?:https?|wss?|amqps?|redis|rediss|mongodb(?:\+srv)?|postgres(?:ql)?|mysql|jdbc:\w+)://([\w.-]+)(:\d+)?"
@@ -25,6 +29,14 @@ _URL = re.compile(
 _HOST = re.compile(
     r"(?:\bhost(?:name)?|\bHost|\baddress|\bserver|\bbroker|\bendpoint)[\"']?\s*[=:]\s*[\"']?([\w-]+(?:\.[\w-]+)+(?::\d+)?)"
 )
+# `db.example.com:5432`, and the host of a sentence such as `connecting to db.example.com`.
+_PAIR = re.compile(r"(?<![\w./-])([a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.([a-z][a-z0-9]*):\d{2,5})\b(?!:)", re.IGNORECASE)
+_SPOKEN = re.compile(
+    r"(?:connect\w*|dial\w*|calling|reach\w*|sending|publishing|writing|posting|host|broker|server)"
+    r" (?:to |at |on )?[\"'`]?([a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)+\.([a-z]{2,}))\b(?![\w.:/(-])",
+    re.IGNORECASE,
+)
+_FILES = ("py", "js", "mjs", "cjs", "ts", "java", "kt", "go", "rb", "rs", "cs", "php", "json", "csv", "txt", "line")
 _ADDRESS = re.compile(r"\b(\d{1,3}(?:\.\d{1,3}){3})(?::(\d{2,5}))?\b")
 _SERVER = re.compile(r"server at \"([\w.-]+)\"(?: \(([\d.]+)\))?, port (\d+)")
 _FOREIGN = (
@@ -59,12 +71,18 @@ def _named(reason: Reason) -> str:
     if error is None:
         return _line(reason.quote)
     kind = (error.type or "").rpartition(".")[2] if (error.type or "").count(".") > 1 else error.type or ""
-    message = _line(error.message)
+    message = f"{_line(error.message)}{_code(reason)}"
     if not message or _ORDER.search(message):
         return kind or "an error whose words are in the evidence"
     if not kind or message.startswith(f"{kind}:") or f"({kind})" in message:
         return message
     return _line(f"{kind}: {message}")
+
+
+def _code(reason: Reason) -> str:
+    """` (P2024)`: the code by which a client's documentation lists the error, where its words lack it."""
+    found = _CODE.search(reason.text)
+    return f" ({found[1]})" if found and reason.error and found[1] not in reason.error.message else ""
 
 
 def _line(text: str) -> str:
@@ -84,6 +102,7 @@ def hosts(texts: Iterable[str]) -> list[str]:
     for text in texts:
         found += [f"{match[1]}{match[2] or ''}" for match in _URL.finditer(text)]
         found += [match[1] for match in _HOST.finditer(text)]
+        found += [match[1] for by in (_PAIR, _SPOKEN) for match in by.finditer(text) if match[2].lower() not in _FILES]
         found += [f"{match[1]}:{match[3]}" for match in _SERVER.finditer(text)]
         found += [match[1] + (f":{match[2]}" if match[2] else "") for match in _ADDRESS.finditer(text)]
     return [host for host in dict.fromkeys(found) if not host.startswith(_FOREIGN) and not _is_version(host)]

@@ -1,16 +1,15 @@
 """Faults that an error tells by its own words: a called service, credentials, limits, the package, settings, code."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
 
-from affidavit.agent.rules.error_naming import brief, hosts, is_order
+from affidavit.agent.rules.errors.called_names import only_resource, service_in, where
+from affidavit.agent.rules.errors.error_naming import brief
 from affidavit.agent.rules.facts import CONFIG, Facts
-from affidavit.agent.rules.failure_reasons import EXITED, UNREAD, Reason, said
+from affidavit.agent.rules.failure_reasons import EXITED, UNREAD, Reason
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
-from affidavit.agent.rules.run_history import PastRun
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, IncidentSeverity
-from affidavit.workloads.failures import called_system
-from affidavit.workloads.operations import service_name, service_of
 
 FAMILIES = (
     *("lookalikes", "credentials", "limits", "throttled", "startup", "configuration", "dependency", "code"),
@@ -46,19 +45,25 @@ _REMEDIES = {
         details="The error alone does not tell the cause.",
     ),
 }
+# Where the remedy of the kind would send people to the wrong place.
+_OWN_REMEDIES = {
+    "model-access": Remedy(
+        action="Have the account given access to the model, or call one that it has",
+        details="Model access is granted in Bedrock for the account and Region; the role's policies need no change.",
+    ),
+    "own-roles-of-service": Remedy(
+        action="Map the function's role to a role of the called service that allows it",
+        details="The service keeps these grants itself; the policies of IAM need no change.",
+    ),
+}
 _IMPORTED = re.compile(r"Unable to import module '(?P<module>[^']+)': No module named '(?P<missing>[^']+)'")
 _EXTENSION = re.compile(r"EXTENSION\tName: (\S+)")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]+")
 _KEY = re.compile(r"KeyError: ['\"]?(?P<name>[A-Za-z_][\w.-]*)|key not found: \"(?P<name2>[^\"]+)\"")
-_SERVICE = re.compile(
-    r"when calling the (?P<operation>\w+) operation|operation error (?P<go>[\w ]+): \w+"
-    r"|\(Service: (?:Amazon)?(?P<java>[\w ]+?)[,;]|(?P<aws>[a-z0-9-]+)\.[a-z0-9-]+\.amazonaws\.com"
-)
 # As the SDKs add it beside the error.
 _RESOURCE = re.compile(
     r"^(?P<kind>Bucket|Table|Queue|Stream|Function|Index)Name: (?P<name>[\w./:-]{3,100})$", re.MULTILINE
 )
-_BY_WORDS = (("ProvisionedThroughput", "DynamoDB"), ("provisioned throughput for the table", "DynamoDB"))
 
 
 def told_faults(facts: Facts) -> Iterator[Fault]:
@@ -102,15 +107,15 @@ def _fault(facts: Facts, reason: Reason) -> Fault:
     elif match.kind.family == "configuration":
         cause, proof = _setting(facts, reason)
     elif match.kind.family == "throttled":
-        cause = _throttled(reason)
+        cause, proof = _throttled(facts, reason)
     elif match.kind.family == "code" and _is_in_init(facts, reason):
         kind, cause = FaultType.STARTUP, "the code fails while it is loaded, so no run starts"
     return Fault(
         kind=kind,
-        cause=f"{cause}: {brief(reason)}{_where(facts, reason)}",
+        cause=f"{cause}: {brief(reason)}{where(facts, reason)}",
         resources=names(facts.function),
         proof=(facts.quote(reason, shows="The error as it was logged."), *proof, *_changed(facts, kind)),
-        remedy=_REMEDIES[kind],
+        remedy=_OWN_REMEDIES.get(reason.label) or _REMEDIES[kind],
         severity=IncidentSeverity.CRITICAL if kind is FaultType.STARTUP else IncidentSeverity.HIGH,
         explains=frozenset({reason.label}),
         is_sure=is_sure,
@@ -123,48 +128,14 @@ def _changed(facts: Facts, kind: FaultType) -> tuple[EvidencePointer, ...]:
     return proofs(facts.point(CONFIG, "LastModified", shows="When the function was last changed."))
 
 
-def _where(facts: Facts, reason: Reason) -> str:
-    """Hosts that the failing run's complaints name, where the error itself names none."""
-    run = facts.history.run_of(reason)
-    family = reason.family
-    if run is None or family in ("code", "startup", "limits"):
-        return ""
-    own = brief(reason)
-    texts = [reason.text, *(said(one) for one in run.run.complaints)]
-    listed = [host for host in hosts(texts) if host not in own][:3] or _last_called(run, own, family)
-    if listed:
-        return f" (called host: {', '.join(listed)})"
-    system = called_system([reason.raw, *(one.text for one in reversed(run.run.statements) if not is_order(one.text))])
-    return f" (called system: {system})" if system and system.lower() not in own.lower() else ""
-
-
-def _last_called(run: PastRun, own: str, family: str) -> list[str]:
-    """The host that the run spoke of last, for an error that names none."""
-    if family != "dependency" or hosts([own]):
-        return []
-    said_last = [found for one in reversed(run.run.statements) if (found := hosts([one.text]))]
-    return said_last[0][-1:] if said_last else []
-
-
-def _throttled(reason: Reason) -> str:
+def _throttled(facts: Facts, reason: Reason) -> tuple[str, tuple[EvidencePointer, ...]]:
     assert reason.match is not None  # as above
-    service = _service(reason.text)
-    return f"{service} throttles: {reason.match.says}" if service else reason.match.says
-
-
-def _service(text: str) -> str | None:
-    for mark, name in _BY_WORDS:
-        if mark in text:
-            return name
-    for found in _SERVICE.finditer(text):
-        named = (
-            service_of(found["operation"])
-            if found["operation"]
-            else found["go"] or found["java"] or (service_name(found["aws"]) if found["aws"] else None)
-        )
-        if named:
-            return named
-    return None
+    service = service_in(reason.text)
+    if service is None:
+        return reason.match.says, ()
+    name, shown = only_resource(facts, service)
+    on = f" (the role's policies name {name} alone)" if name and name not in brief(reason) else ""
+    return f"{service}{on} throttles: {reason.match.says}", shown if on else ()
 
 
 def _unset_variable(facts: Facts, reason: Reason) -> str | None:
@@ -195,6 +166,8 @@ def _startup(facts: Facts, reason: Reason) -> tuple[FaultType, str, tuple[Eviden
     if found and found["missing"] == found["module"] == handler.rpartition(".")[0]:
         cause = "the handler setting names a module that is not in the package"
         return FaultType.CONFIGURATION, cause, proofs(shown)
+    if _is_handler_changed(facts, reason, handler):
+        return FaultType.CONFIGURATION, "the handler setting names a class that is not in the package", proofs(shown)
     if reason.label == "handler-missing":
         return FaultType.CONFIGURATION, reason.match.says, proofs(shown)
     built = (
@@ -212,6 +185,19 @@ def _startup(facts: Facts, reason: Reason) -> tuple[FaultType, str, tuple[Eviden
             proofs(layer, built),
         )
     return FaultType.STARTUP, reason.match.says, proofs(built, shown)
+
+
+def _is_handler_changed(facts: Facts, reason: Reason, handler: str) -> bool:
+    """What is missing is what the setting names, and somebody set it lately: the package did not lose it."""
+    wanted = handler.partition("::")[0]
+    is_named = bool(wanted) and re.search(rf"(?<![\w.]){re.escape(wanted)}(?!\w)", reason.text) is not None
+    return is_named and reason.label == "class-missing" and any(_sets_handler(one, handler) for one in facts.changes)
+
+
+def _sets_handler(change: Mapping[str, Any], handler: str) -> bool:
+    request = cast("Mapping[str, Any]", change.get("request") or {})
+    is_call = str(change.get("event_name", "")).startswith("UpdateFunctionConfiguration")
+    return is_call and request.get("handler") == handler
 
 
 def _extension(facts: Facts, reason: Reason) -> str | None:
