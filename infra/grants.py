@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from infra import names
 from infra.function import PackagedFunction
 from infra.options import KEY_PARAMETER, Options
-from infra.runbook_role import RunbookRole
-
-_RUNBOOK = "AWSSupport-CollectEKSInstanceLogs"
+from infra.runbook_role import RUNBOOK, RunbookRole
 
 
 def use_table(function: PackagedFunction, table: str) -> None:
@@ -17,6 +15,10 @@ def use_table(function: PackagedFunction, table: str) -> None:
         [f"dynamodb:{action}" for action in actions],
         [names.table_arn(table), names.table_arn(table, "/index/due")],
     )
+
+
+def read_table(function: PackagedFunction, table: str) -> None:
+    function.allow(f"Read{_camel(table)}", ["dynamodb:GetItem", "dynamodb:Query"], [names.table_arn(table)])
 
 
 def read_objects(function: PackagedFunction, options: Options, key_arn: str) -> None:
@@ -118,8 +120,8 @@ def collect(function: PackagedFunction, options: Options, clusters: Sequence[str
         "StartTheRunbook",
         ["ssm:StartAutomationExecution"],
         [
-            f"arn:{{partition}}:ssm:*::automation-definition/{_RUNBOOK}:*",
-            f"arn:{{partition}}:ssm:*:{{account}}:automation-definition/{_RUNBOOK}:*",
+            f"arn:{{partition}}:ssm:*::automation-definition/{RUNBOOK}:*",
+            f"arn:{{partition}}:ssm:*:{{account}}:automation-definition/{RUNBOOK}:*",
         ],
         "execution",
     )

@@ -85,12 +85,15 @@ PACKAGES = (
     ),
     Package(
         name="supervisor",
-        roots=(*_ENGINE, "boto3", "langchain-aws", "langchain-core", "langgraph", "mcp", *_PROVIDERS),
+        roots=(*_ENGINE, "boto3", "kubernetes", "langchain-aws", "langchain-core", "langgraph", "mcp", *_PROVIDERS),
         services=(*_CALLED, "autoscaling", "bedrock", "bedrock-runtime"),
         loads=(
             "affidavit.entrypoints.lambdas.on_incident",
             "affidavit.entrypoints.lambdas.on_watchdog_tick",
             "affidavit.adapters.aws.chat",
+            "affidavit.adapters.aws.host.role_clients",
+            "affidavit.entrypoints.collecting",
+            "kubernetes.client",
             "affidavit.agent.toolbox.mcp_tools",
             "affidavit.agent.rules",
             "affidavit.agent.run",
@@ -175,7 +178,8 @@ def _thin(content: Path, services: tuple[str, ...]) -> None:
         for entry in described.iterdir():
             if entry.is_dir() and entry.name not in services:
                 shutil.rmtree(entry)
-    for name in ("bin", "share"):
+    # Of Kubernetes's client, the half for asyncio is a second copy that nobody imports.
+    for name in ("bin", "share", "kubernetes/aio"):
         shutil.rmtree(content / name, ignore_errors=True)
     for folder in [path for path in content.rglob("*") if path.is_dir() and path.name in ("tests", "__pycache__")]:
         shutil.rmtree(folder, ignore_errors=True)

@@ -17,6 +17,7 @@ CLUSTER_TAGS = {
     "Eksctl": "alpha.eksctl.io/cluster-name",
     "Aws": "aws:eks:cluster-name",
 }
+RUNBOOK = "AWSSupport-CollectEKSInstanceLogs"
 _INSTANCES = "arn:{partition}:ec2:*:{account}:instance/*"
 _SHELL = "arn:{partition}:ssm:*::document/AWS-RunShellScript"
 

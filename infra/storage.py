@@ -10,6 +10,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra import names
+from infra.collecting_role import role_arn
 from infra.options import TOOLS, Options
 from infra.uploaders import Uploaders
 from infra.wildcards import acknowledge
@@ -223,9 +224,13 @@ def _owned_by_account() -> Sequence[iam.PolicyStatement]:
 
 
 def _only_known_tools(options: Options) -> Sequence[iam.PolicyStatement]:
-    """Our own roles write only what names its job and a tool that we know. Nodes upload under S3's default context."""
+    """Our own roles write only what names its job and a tool that we know. Nodes upload under S3's default context.
+
+    So does the node monitoring agent, by a link that the collecting role signed.
+    """
     ours = {
-        "ArnLike": {"aws:PrincipalArn": names.placed(f"arn:{{partition}}:iam::{{account}}:role/{options.prefix}-*")}
+        "ArnLike": {"aws:PrincipalArn": names.placed(f"arn:{{partition}}:iam::{{account}}:role/{options.prefix}-*")},
+        "ArnNotEquals": {"aws:PrincipalArn": names.placed(role_arn(options))},
     }
     refused = {
         "AnUnknownToolMayNotWrite": {"StringNotEquals": {"kms:EncryptionContext:tool": list(TOOLS)}},

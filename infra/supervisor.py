@@ -13,6 +13,7 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from infra import grants, names
+from infra.collecting_role import CollectingRole, role_arn
 from infra.function import PackagedFunction, Spec
 from infra.hooks import hook_receiver
 from infra.node_logs import NodeLogs
@@ -24,6 +25,9 @@ from infra.storage import Storage, dead_letter_queue
 _HANDLERS = "affidavit.entrypoints.lambdas"
 EVERY = Duration.minutes(5)
 _HEALTH = "NodesHealth"
+_ALARMS = "NodesAlarms"
+# Other programs have hooks of their own in the same groups; ours carry this beginning of a name (LIFECYCLE_HOOKS).
+HOOKS = "affidavit"
 _NODE_EVENTS = {
     "NodesEnding": events.EventPattern(
         source=["aws.ec2"],
@@ -31,10 +35,23 @@ _NODE_EVENTS = {
         detail={"state": ["shutting-down", "stopping", "terminated"]},
     ),
     "NodesWarned": events.EventPattern(
-        source=["aws.ec2", "aws.autoscaling"],
-        detail_type=["EC2 Spot Instance Interruption Warning", "EC2 Instance-terminate Lifecycle Action"],
+        source=["aws.ec2"],
+        detail_type=["EC2 Spot Instance Interruption Warning"],
+    ),
+    "NodesHeld": events.EventPattern(
+        source=["aws.autoscaling"],
+        detail_type=["EC2 Instance-terminate Lifecycle Action"],
+        detail={"LifecycleHookName": [{"prefix": HOOKS}]},
     ),
     _HEALTH: events.EventPattern(source=["aws.health"], detail_type=["AWS Health Event"], detail={"service": ["EC2"]}),
+    _ALARMS: events.EventPattern(
+        source=["aws.cloudwatch"],
+        detail_type=["CloudWatch Alarm State Change"],
+        detail={
+            "state": {"value": ["ALARM", "OK"]},
+            "configuration": {"metrics": {"metricStat": {"metric": {"namespace": ["AWS/EC2", "ContainerInsights"]}}}},
+        },
+    ),
 }
 
 
@@ -68,21 +85,42 @@ class Supervisor(Stack):
             default="",
             description="clusters, by comma, whose nodes become incidents; empty: no node does",
         )
-        self._endings = CfnParameter(
-            self,
-            "WatchEndings",
-            default="false",
-            allowed_values=["true", "false"],
-            description="true: nodes that end become incidents and are collected, if the role may (docs/incidents.md)",
+        self._collects = self._choice(
+            "EnableCollection", "true: nodes of incidents are asked for their logs, by a role of its own"
         )
+        self._endings = self._choice(
+            "WatchEndings", "true: nodes that end become incidents, and are collected before; needs EnableCollection"
+        )
+        self._alarms = self._choice(
+            "WatchAlarms", "true: every EC2 and Container Insights alarm is an alert, without an action of its own"
+        )
+        self._cluster_api = CfnParameter(
+            self,
+            "KubernetesApi",
+            default="off",
+            allowed_values=["off", "eks"],
+            description="eks: the API of a node's cluster is asked; it must let our roles in (docs/incidents.md)",
+        )
+        self._host_logs = CfnParameter(
+            self,
+            "HostLogGroups",
+            default="/aws/containerinsights/*",
+            description="log groups that nodes send their logs to, which may be read; * stands for any text",
+        )
+        is_on = Fn.condition_equals(self._collects.value_as_string, "true")
+        self._is_collecting = CfnCondition(self, "Collects", expression=is_on)
         self._people_environment = people_environment(self)
         self.topic = self._topic("Alerts", options.name("incidents"))
         self.people = self._topic("People", options.name("people"))
         self.dead_letters = dead_letter_queue(self, "DeadIncidents", options.name("incidents-dead"))
         self.supervisor = self._supervisor()
         self.watchdog = self._watchdog()
+        self._let_collect()
         self._watch_nodes()
         self.hooks = hook_receiver(self, options=options, storage=storage, environment=self._own_environment())
+
+    def _choice(self, name: str, about: str) -> CfnParameter:
+        return CfnParameter(self, name, default="false", allowed_values=["true", "false"], description=about)
 
     def _chosen_url(self, node_logs: NodeLogs) -> str:
         other = CfnParameter(
@@ -121,7 +159,12 @@ class Supervisor(Stack):
             **self._own_environment(),
             **self._people_environment,
             "ALERT_TOPIC_ARN": self.people.topic_arn,
-            "ENABLE_COLLECTION": self._endings.value_as_string,
+            "ENABLE_COLLECTION": self._collects.value_as_string,
+            "NODE_COLLECTION_ROLE_ARN": names.placed(role_arn(self._options)),
+            "COLLECTION_ROLE_ARN": names.placed(
+                f"arn:{{partition}}:iam::{{account}}:role/{self._options.name('collection')}"
+            ),
+            "KUBERNETES_API": self._cluster_api.value_as_string,
             "MCP_SERVER_URL": self._server_url,
             "MCP_API_KEY_PARAMETER": KEY_PARAMETER,
             "CHAT_PROVIDER": self._chat_provider.value_as_string,
@@ -162,13 +205,33 @@ class Supervisor(Stack):
         )
         return function
 
+    def _let_collect(self) -> None:
+        """What diagnoses cannot act: it takes another role for that, which is there only where it is wanted."""
+        investigators = (self.supervisor, self.watchdog)
+        CollectingRole(
+            self,
+            self._options,
+            takers=[function.role for function in investigators],
+            clusters=self._clusters.value_as_list,
+            log_groups=self._host_logs.value_as_string,
+            key_arn=self._storage.key.key_arn,
+            condition=self._is_collecting,
+        )
+        for function in investigators:
+            function.allow("TakeTheCollectingRole", ["sts:AssumeRole"], [role_arn(self._options)])
+
     def _watch_nodes(self) -> None:
         """EventBridge tells of every instance of the account; without an allowed cluster nobody listens."""
         named = Fn.condition_not(Fn.condition_equals(Fn.join(",", self._clusters.value_as_list), ""))
-        watched = CfnCondition(self, "WatchesNodes", expression=named)
         # Every scale-down ends nodes: without the right to collect them that would only be noise.
-        collects = Fn.condition_equals(self._endings.value_as_string, "true")
-        ending = CfnCondition(self, "WatchesEndings", expression=Fn.condition_and(named, collects))
+        collects = Fn.condition_equals(self._collects.value_as_string, "true")
+        endings = Fn.condition_equals(self._endings.value_as_string, "true")
+        alarms = Fn.condition_equals(self._alarms.value_as_string, "true")
+        ending = CfnCondition(self, "WatchesEndings", expression=Fn.condition_and(named, collects, endings))
+        others = {
+            _HEALTH: CfnCondition(self, "WatchesNodes", expression=named),
+            _ALARMS: CfnCondition(self, "WatchesAlarms", expression=Fn.condition_and(named, alarms)),
+        }
         for name, pattern in _NODE_EVENTS.items():
             rule = events.Rule(
                 self,
@@ -183,7 +246,7 @@ class Supervisor(Stack):
                 ],
             )
             shape = cast("events.CfnRule", rule.node.default_child)
-            wanted = watched if name == _HEALTH else ending
+            wanted = others.get(name, ending)
             shape.add_property_override("State", Fn.condition_if(wanted.logical_id, "ENABLED", "DISABLED"))
 
     def _investigator(self, part: str, handler: str, about: str, *, concurrency: int | None) -> PackagedFunction:
@@ -204,7 +267,9 @@ class Supervisor(Stack):
             grants.use_table(function, table)
         grants.read_server_key(function)
         grants.read_secrets(function, SECRETS)
+        grants.read_table(function, STATE)
         grants.find_nodes(function)
+        grants.read_clusters(function)
         function.allow("TellPeople", ["sns:Publish"], [names.topic_arn(self._options.name("people"))])
         function.allow("EncryptMessages", ["kms:GenerateDataKey", "kms:Decrypt"], [self._storage.messages_key.key_arn])
         self._allow_chat_models(function, self._model_arns.value_as_list)

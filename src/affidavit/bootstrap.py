@@ -35,6 +35,14 @@ STATE = "state.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True)
+class CollectionStores:
+    """Where collections are written down and their archives are put, by the role that collects."""
+
+    objects: ObjectStore
+    state: Table
+
+
+@dataclass(frozen=True, kw_only=True)
 class App:
     """What entry points hand to the domain. Without AWS there is nobody to collect from."""
 
@@ -54,6 +62,12 @@ class App:
     control_plane: ControlPlane | None = None
     captures: NodeCaptures | None = None
     """As `control_plane`, there only where settings say how the API of a cluster is reached."""
+    collections: CollectionStores | None = None
+    """Where another role collects; None: the stores above serve."""
+
+    @property
+    def collection_stores(self) -> CollectionStores:
+        return self.collections or CollectionStores(objects=self.objects, state=self.state)
 
 
 def build_app(settings: Settings) -> App:
@@ -116,25 +130,41 @@ def _aws_app(settings: Settings) -> App:
     from affidavit.adapters.aws.storage.table import DynamoTable
 
     clock, clients = SystemClock(), AwsClients(settings.region)
-    objects = S3ObjectStore(clients, settings.logs_bucket, kms_key_id=settings.kms_key_id, cache_dir=_cache())
-    control_plane, captures = _cluster_api(settings, clients)
+    # What acts on nodes may do so by a role of its own; whatever only reads keeps to the one this runs by.
+    acting = _acting(settings, clients)
+
+    def objects_by(those: AwsClients) -> S3ObjectStore:
+        return S3ObjectStore(those, settings.logs_bucket, kms_key_id=settings.kms_key_id, cache_dir=_cache())
+
+    archives = objects_by(acting)
+    collections = CollectionStores(objects=archives, state=DynamoTable(acting, settings.state_table, clock))
+    control_plane, captures = _cluster_api(settings, clients, acting)
     return App(
         settings=settings,
         clock=clock,
-        objects=objects,
-        upload_links=objects,
-        console=Ec2Console(clients),
-        host_logs=CloudWatchHostLogs(clients, [name for name in settings.host_log_groups.split(",") if name]),
+        objects=objects_by(clients),
+        upload_links=archives,
+        console=Ec2Console(acting),
+        host_logs=CloudWatchHostLogs(acting, [name for name in settings.host_log_groups.split(",") if name]),
         control_plane=control_plane,
         captures=captures,
+        collections=collections,
         state=DynamoTable(clients, settings.state_table, clock),
         incident_state=DynamoTable(clients, settings.incident_state_table, clock),
         incident_context=DynamoTable(clients, settings.incident_context_table, clock),
-        collector=SsmNodeCollector(clients, settings.logs_bucket, role_arn=settings.collection_role_arn),
+        collector=SsmNodeCollector(acting, settings.logs_bucket, role_arn=settings.collection_role_arn),
         directory=Ec2NodeDirectory(clients),
-        hooks=AutoScalingHooks(clients),
+        hooks=AutoScalingHooks(acting),
         channels=_channels(settings, clock),
     )
+
+
+def _acting(settings: Settings, clients: "AwsClients") -> "AwsClients":
+    if not settings.node_collection_role_arn:
+        return clients
+    from affidavit.adapters.aws.host.role_clients import RoleClients
+
+    return RoleClients(settings.region, settings.node_collection_role_arn)
 
 
 def _channels(settings: Settings, clock: Clock) -> "tuple[Channel, ...]":
@@ -143,9 +173,12 @@ def _channels(settings: Settings, clock: Clock) -> "tuple[Channel, ...]":
     return channels(settings, clock)
 
 
-def _cluster_api(settings: Settings, clients: "AwsClients") -> tuple[ControlPlane | None, NodeCaptures | None]:
-    access = _cluster_access(settings, clients)
-    if access is None:
+def _cluster_api(
+    settings: Settings, clients: "AwsClients", acting: "AwsClients"
+) -> tuple[ControlPlane | None, NodeCaptures | None]:
+    """How the API is read, and how a capture is asked for there."""
+    reads, acts = _cluster_access(settings, clients), _cluster_access(settings, acting)
+    if reads is None or acts is None:
         return None, None
     if find_spec("kubernetes") is None:
         raise InputRefused(
@@ -156,8 +189,7 @@ def _cluster_api(settings: Settings, clients: "AwsClients") -> tuple[ControlPlan
     from affidavit.adapters.kubernetes.captures import NodeDiagnosticCaptures
     from affidavit.adapters.kubernetes.control_plane import KubernetesControlPlane
 
-    apis = ClusterApis(access)
-    return KubernetesControlPlane(apis), NodeDiagnosticCaptures(apis)
+    return KubernetesControlPlane(ClusterApis(reads)), NodeDiagnosticCaptures(ClusterApis(acts))
 
 
 def _cluster_access(settings: Settings, clients: "AwsClients") -> ClusterAccess | None:

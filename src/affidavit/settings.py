@@ -80,6 +80,16 @@ class Settings(BaseModel):
     collection_role_arn: str = Field(
         "", alias="COLLECTION_ROLE_ARN", description="role the collection runbook works with; empty: the caller's own"
     )
+    node_collection_role_arn: str = Field(
+        "",
+        alias="NODE_COLLECTION_ROLE_ARN",
+        description="role a supervisor assumes to collect from nodes and to hold their end; empty: its own",
+    )
+    lifecycle_hooks: Names = Field(
+        "affidavit*",
+        alias="LIFECYCLE_HOOKS",
+        description="names of Auto Scaling's lifecycle hooks, by comma, that wait for us; * stands for any text",
+    )
     kubernetes_api: KubernetesApi = Field(
         KubernetesApi.OFF,
         alias="KUBERNETES_API",

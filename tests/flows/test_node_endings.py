@@ -55,7 +55,7 @@ def ending(sandbox: Sandbox, node: FleetNode) -> tuple[str, dict[str, Any]]:
     detail = {
         "EC2InstanceId": node.instance_id,
         "AutoScalingGroupName": "workers",
-        "LifecycleHookName": "save-logs",
+        "LifecycleHookName": "affidavit-save-logs",
         "LifecycleActionToken": token,
         "LifecycleTransition": "autoscaling:EC2_INSTANCE_TERMINATING",
     }

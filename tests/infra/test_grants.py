@@ -24,9 +24,32 @@ RUNS = {
     "affidavit-mcp-collect": (*_STORES, "api_key", "node_directory", "collector"),
     "affidavit-gateway-tools": (*_STORES, "node_directory"),
     "affidavit-indexer": (*_STORES, "bundle_ready_publisher", "dead_letters", "node_directory"),
-    "affidavit-supervisor": (*_STORES, "api_key", "node_directory", "notifier", "parameters/stored_secrets"),
-    "affidavit-watchdog": (*_STORES, "api_key", "node_directory", "notifier", "parameters/stored_secrets"),
+    "affidavit-supervisor": (
+        *_STORES,
+        "api_key",
+        "node_directory",
+        "notifier",
+        "parameters/stored_secrets",
+        "host/eks_access",
+    ),
+    "affidavit-watchdog": (
+        *_STORES,
+        "api_key",
+        "node_directory",
+        "notifier",
+        "parameters/stored_secrets",
+        "host/eks_access",
+    ),
     "affidavit-hooks": (*_STORES, "node_directory", "parameters/stored_secrets"),
+    # What supervisor and watchdog do to nodes, they do by this one.
+    "affidavit-node-collector": (
+        *_STORES,
+        "collector",
+        "host/console",
+        "host/eks_access",
+        "host/host_logs",
+        "lifecycle_hooks",
+    ),
 }
 # Where an operation and the permission for it differ in name.
 PERMISSIONS = {
@@ -41,11 +64,11 @@ NEVER_ASKED = {
     # Which node brought a bundle is asked of instances; only questions name clusters.
     ("affidavit-indexer", "node_directory"): {"eks:DescribeCluster"},
     # Whose node an alert names is asked of the instance alone.
-    ("affidavit-supervisor", "node_directory"): {"eks:DescribeCluster"},
-    ("affidavit-watchdog", "node_directory"): {"eks:DescribeCluster"},
     ("affidavit-hooks", "node_directory"): {"eks:DescribeCluster"},
     # It reads what an incident recorded under a name it knows, and lists nothing.
     ("affidavit-hooks", "storage/objects"): {"s3:ListObjectsV2"},
+    # A collection is never stopped for an incident; whoever asked for it may.
+    ("affidavit-node-collector", "collector"): {"ssm:StopAutomationExecution"},
     # It keeps its tasks in the table; bundles come from the nodes themselves.
     ("affidavit-mcp-collect", "storage/objects"): {"s3:PutObject"},
 }
@@ -61,15 +84,9 @@ ELSEWHERE = {
     # Whoever runs a plan reads with their own role, and writes with the executor's.
     "remediation/changer",
     "remediation/reader",
-    # The ladder of a collecting supervisor, whose permissions an operator gives along (docs/incidents.md lists them).
-    "host/console",
-    "host/eks_access",
-    "host/host_logs",
     # A deployed function reads its account out of its own ARN.
     "identity",
     "kms_signer",
-    # Whoever adds a lifecycle hook to a group of theirs gives the permission for that group along.
-    "lifecycle_hooks",
 }
 _SESSION = botocore.session.get_session()
 

@@ -53,6 +53,10 @@ assert answer['statusCode'] == 401, answer
 import affidavit.entrypoints.lambdas.on_incident, affidavit.entrypoints.lambdas.on_watchdog_tick
 import affidavit.agent.run, affidavit.agent.toolbox.mcp_tools, affidavit.agent.rules
 import affidavit.nodes.library.stored_lines
+import affidavit.entrypoints.collecting, affidavit.adapters.aws.host.role_clients
+import affidavit.node_evidence.gathered, affidavit.node_evidence.diagnostic_rung, affidavit.node_evidence.text_rung
+from kubernetes import client
+client.CustomObjectsApi(client.ApiClient(client.Configuration()))
 from affidavit.adapters.aws.chat import bedrock_chat
 bedrock_chat('some.model-v1:0', region='ca-central-1')
 import langchain_anthropic, langchain_google_genai, langchain_ollama, langchain_openai

@@ -69,22 +69,80 @@ def test_a_role_that_diagnoses_writes_only_what_is_ours(role: str, statements: l
             service, _, verb = action.partition(":")
             if READING.match(verb) or service in ("bedrock", "kms"):
                 continue
+            if action == "sts:AssumeRole":
+                assert [one.rpartition(":")[2] for one in statement.resources] == ["role/affidavit-node-collector"]
+                continue
             elsewhere = [resource for resource in statement.resources if not OUR_OWN.search(resource)]
             assert all("Dead" in resource for resource in elsewhere), f"{role} may {action} on {elsewhere}"
 
 
-def test_only_the_roles_of_runbook_and_repairs_send_commands_and_only_the_collecting_server_starts_the_runbook(
+def test_only_the_roles_of_runbook_and_repairs_send_commands_and_only_what_collects_starts_the_runbook(
     statements: list[Statement],
 ) -> None:
     def owners(action: str) -> set[str]:
         return {each.owner for each in statements if action in each.actions}
 
     assert owners("ssm:SendCommand") == {"affidavit-collection", "affidavit-executor"}
-    assert owners("ssm:StartAutomationExecution") == {"affidavit-mcp-collect"}
-    (passing,) = [each for each in statements if "iam:PassRole" in each.actions]
-    assert passing.owner == "affidavit-mcp-collect"
-    assert [resource.rpartition(":")[2] for resource in passing.resources] == ["role/affidavit-collection"]
-    assert passing.content["Condition"] == {"StringEquals": {"iam:PassedToService": "ssm.amazonaws.com"}}
+    collecting = {"affidavit-mcp-collect", "affidavit-node-collector"}
+    assert owners("ssm:StartAutomationExecution") == collecting
+    assert owners("iam:PassRole") == collecting
+    for passing in [each for each in statements if "iam:PassRole" in each.actions]:
+        assert [resource.rpartition(":")[2] for resource in passing.resources] == ["role/affidavit-collection"]
+        assert passing.content["Condition"] == {"StringEquals": {"iam:PassedToService": "ssm.amazonaws.com"}}
+
+
+def test_what_collects_for_incidents_is_a_role_of_its_own_that_reads_none_of_them(
+    templates: dict[str, Template], statements: list[Statement]
+) -> None:
+    supervisor = templates["AffidavitSupervisor"]
+    roles = supervisor.of_type("AWS::IAM::Role")
+    named = {each["Properties"]["RoleName"]: (name, each) for name, each in roles.items()}
+    collecting = named["affidavit-node-collector"][1]
+    takers = [one["Principal"]["AWS"] for one in collecting["Properties"]["AssumeRolePolicyDocument"]["Statement"]]
+    wanted = [{"Fn::GetAtt": [named[f"affidavit-{one}"][0], "Arn"]} for one in ("supervisor", "watchdog")]
+    assert takers == wanted
+    assert collecting["Condition"] == "Collects"
+    assert supervisor.content["Parameters"]["EnableCollection"]["Default"] == "false"
+    own = [each for each in statements if each.owner == "affidavit-node-collector"]
+    reached = " ".join(resource for each in own for resource in each.resources)
+    for secret in ("incident-state", "incident-context", "mcp-api-key", "bedrock", "incidents/"):
+        assert secret not in reached
+    written = {one for each in own if "s3:PutObject" in each.actions for one in each.resources}
+    assert {one.partition("/")[2] for one in written} == {
+        f"eks_*/*_{what}_*.tar.gz" for what in ("nodediagnostic", "console_output", "host_logs")
+    }
+
+
+def test_only_groups_and_consoles_of_allowed_clusters_are_reached(statements: list[Statement]) -> None:
+    held = [each for each in statements if "autoscaling:CompleteLifecycleAction" in each.actions]
+    consoles = [each for each in statements if "ec2:GetConsoleOutput" in each.actions]
+    assert {each.owner for each in (*held, *consoles)} == {"affidavit-node-collector"}
+    for found in (held, consoles):
+        assert len(found) == 4
+        for each in found:
+            ((key, clusters),) = each.content["Condition"]["StringEquals"].items()
+            assert key.startswith("aws:ResourceTag/")
+            assert clusters == {"Ref": "AllowedClusters"}
+
+
+def test_events_about_nodes_reach_the_supervisor_only_as_far_as_they_are_wanted(templates: dict[str, Template]) -> None:
+    supervisor = templates["AffidavitSupervisor"]
+    rules = {
+        each["Properties"]["Name"]: each["Properties"] for each in supervisor.of_type("AWS::Events::Rule").values()
+    }
+    wanted = {
+        "affidavit-nodesending": "WatchesEndings",
+        "affidavit-nodeswarned": "WatchesEndings",
+        "affidavit-nodesheld": "WatchesEndings",
+        "affidavit-nodeshealth": "WatchesNodes",
+        "affidavit-nodesalarms": "WatchesAlarms",
+    }
+    for name, condition in wanted.items():
+        assert rules[name]["State"] == {"Fn::If": [condition, "ENABLED", "DISABLED"]}
+    # Another program's hook must not be completed by us: its event does not even come.
+    assert rules["affidavit-nodesheld"]["EventPattern"]["detail"] == {"LifecycleHookName": [{"prefix": "affidavit"}]}
+    endings = json.dumps(supervisor.content["Conditions"]["WatchesEndings"])
+    assert all(name in endings for name in ("AllowedClusters", "EnableCollection", "WatchEndings"))
 
 
 def test_only_ssm_of_this_account_can_take_the_runbooks_role(templates: dict[str, Template]) -> None:
@@ -108,8 +166,9 @@ def test_servers_open_to_the_internet_have_a_limit_of_their_own(templates: dict[
 def test_logs_are_read_only_from_groups_that_the_operator_may_narrow(
     statements: list[Statement], templates: dict[str, Template]
 ) -> None:
-    (reading,) = [each for each in statements if "logs:FilterLogEvents" in each.actions]
-    assert [resource.rpartition(":")[2] for resource in reading.resources] == ["<WorkloadLogGroups>"]
+    reading = {each.owner: each.resources for each in statements if "logs:FilterLogEvents" in each.actions}
+    groups = {owner: [one.rpartition(":")[2] for one in resources] for owner, resources in reading.items()}
+    assert groups == {"affidavit-mcp": ["<WorkloadLogGroups>"], "affidavit-node-collector": ["<HostLogGroups>"]}
     (functions,) = [
         each
         for each in statements
@@ -246,6 +305,9 @@ def test_the_key_refuses_our_roles_a_tool_that_nobody_knows(templates: dict[str,
     conditions = [each["Condition"] for each in refusals if "kms:GenerateDataKey" in each["Action"]]
     assert {"kms:EncryptionContext:tool": list(TOOLS)} in [each.get("StringNotEquals") for each in conditions]
     assert {"kms:EncryptionContext:job_id": "true"} in [each.get("Null") for each in conditions]
+    # The node monitoring agent sends no header of ours: a link of the collecting role's is used under S3's own context.
+    spared = {flat(each["ArnNotEquals"]["aws:PrincipalArn"]).rpartition(":")[2] for each in conditions}
+    assert spared == {"role/affidavit-node-collector"}
 
 
 def test_functions_are_told_only_what_the_settings_know(templates: dict[str, Template]) -> None:
@@ -355,7 +417,7 @@ def test_whatever_fails_has_a_place_to_be_kept(templates: dict[str, Template]) -
     subscriptions = supervisor.of_type("AWS::SNS::Subscription").values()
     assert [bool(each["Properties"]["RedrivePolicy"]) for each in subscriptions] == [True]
     rules = supervisor.of_type("AWS::Events::Rule").values()
-    assert [bool(each["Properties"]["Targets"][0]["DeadLetterConfig"]) for each in rules] == [True] * 4
+    assert [bool(each["Properties"]["Targets"][0]["DeadLetterConfig"]) for each in rules] == [True] * 6
     invoked = supervisor.of_type("AWS::Lambda::EventInvokeConfig").values()
     assert [bool(each["Properties"]["DestinationConfig"]["OnFailure"]) for each in invoked] == [True]
     queues = templates["AffidavitStorage"].of_type("AWS::SQS::Queue").values()

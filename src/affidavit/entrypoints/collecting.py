@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 def build_desk(app: App) -> Desk:
     from affidavit.nodes.ingest.ingest_status import AwaitedBundles
 
+    stores = app.collection_stores
     return Desk(
-        state=app.state,
+        state=stores.state,
         clock=app.clock,
         collector=app.collector,
         directory=app.directory,
-        index=AwaitedBundles(objects=app.objects, state=app.state),
+        index=AwaitedBundles(objects=stores.objects, state=stores.state),
         region=app.settings.region,
         is_enabled=app.settings.enable_collection,
         clusters=app.settings.clusters,
@@ -34,7 +35,7 @@ def collected_evidence(app: App) -> "CollectedNodeEvidence":
     from affidavit.node_evidence.rungs import Climbs
     from affidavit.node_evidence.ssm_rung import SsmRung
 
-    ssm, climbs = SsmRung(desk=build_desk(app)), Climbs(table=app.state, clock=app.clock)
+    ssm, climbs = SsmRung(desk=build_desk(app)), Climbs(table=app.collection_stores.state, clock=app.clock)
     ladder = Ladder(
         rungs=[ssm, *_later_rungs(app, climbs)], climbs=climbs, clock=app.clock, clusters=app.settings.clusters
     )
@@ -48,7 +49,8 @@ def _later_rungs(app: App, climbs: "Climbs") -> "Iterator[Rung]":
     from affidavit.node_evidence.rungs import RungName
     from affidavit.node_evidence.text_rung import TextRung
 
-    archives = Archives(objects=app.objects, state=app.state)
+    stores = app.collection_stores
+    archives = Archives(objects=stores.objects, state=stores.state)
     if app.captures is not None and app.control_plane is not None and app.upload_links is not None:
         yield DiagnosticRung(
             captures=app.captures, control_plane=app.control_plane, links=app.upload_links, archives=archives

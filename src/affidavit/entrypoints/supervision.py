@@ -109,6 +109,7 @@ def _held(app: App, states: IncidentStates, readiness: EvidenceCheck, telemetry:
         states=states,
         evidence=readiness,
         telemetry=telemetry,
+        own_hooks=tuple(name for name in app.settings.lifecycle_hooks.split(",") if name),
     )
 
 

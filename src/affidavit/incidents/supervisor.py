@@ -28,7 +28,7 @@ PLACING_TRIES = 5
 class Supervisor(Equipment):
     def receive(self, alert: Incident, *, remaining: timedelta) -> Receipt:
         """Handle one delivery. `remaining` is how long this worker may live. Raises ForeignAlert or NoNodeOfOurs."""
-        if self.held is None or alert.lifecycle is None:
+        if self.held is None or not self.held.awaits_us(alert):
             return self._receive(alert, remaining)
         self.held.hold(alert)
         try:

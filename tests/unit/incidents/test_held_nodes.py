@@ -141,6 +141,31 @@ def test_a_node_that_is_not_ours_is_let_go_at_once(tmp_path: Path) -> None:
     assert hooks.waiting == set()
 
 
+def test_a_node_that_is_not_ours_is_let_go_by_the_next_round_when_the_group_did_not_hear_us(tmp_path: Path) -> None:
+    hooks = Hooks(error=Throttled("slow down"))
+    bench = holding(tmp_path, Evidence(), hooks)
+    bench = replace(bench, supervisor=replace(bench.supervisor, gate=NodeGate(directory=None)))
+    named = replace(ENDING, subject=replace(NODE, id="ip-10-0-0-1.internal"))
+    with pytest.raises(ForeignAlert):
+        bench.supervisor.receive(named, remaining=5 * MINUTE)
+    hooks.error = None
+    a_round(bench)
+    assert (hooks.waiting, hooks.heartbeats) == (set(), 0)
+
+
+def test_a_hook_of_somebody_else_is_neither_held_nor_completed(tmp_path: Path) -> None:
+    """Another program drains the node and tells the group when it is done; the node is collected all the same."""
+    hooks, evidence = Hooks(), Evidence()
+    bench = holding(tmp_path, evidence, hooks)
+    assert bench.supervisor.held is not None
+    held = replace(bench.supervisor.held, own_hooks=("affidavit*",))
+    bench = replace(bench, supervisor=replace(bench.supervisor, held=held))
+    receive(bench)
+    a_round(bench, HOLD_LIMIT)
+    assert (hooks.waiting, hooks.heartbeats) == ({"token-1"}, 0)
+    assert len(set(evidence.tokens)) == 1
+
+
 def test_a_group_that_cannot_be_asked_now_is_asked_again_until_it_goes_on(tmp_path: Path) -> None:
     hooks = Hooks(error=Throttled("slow down"))
     bench = holding(tmp_path, Evidence(standing=SAVED), hooks)

@@ -61,9 +61,12 @@ class AwsClients:
         place = (service, region or self.region, attempts)
         with self._lock:  # making a client is not thread-safe, using one is
             if place not in self._clients:
-                self._session = self._session or quick_session()
+                self._session = self._session or self._new_session()
                 self._clients[place] = _made(self._session, service, place[1], _config(service, attempts))
             return self._clients[place]
+
+    def _new_session(self) -> Any:
+        return quick_session()
 
 
 def _made(session: Any, service: str, region: str, config: Config) -> Any:

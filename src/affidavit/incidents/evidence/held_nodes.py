@@ -7,6 +7,7 @@ before anything else is done about it, so whatever crashes, the watchdog finds i
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
 from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
@@ -28,6 +29,7 @@ HOLD_LIMIT = timedelta(minutes=15)
 LOOK_AGAIN = timedelta(minutes=1)
 KEPT = timedelta(days=2)
 MOST_AT_ONCE = 200
+NOBODYS = ""
 
 
 class States(Protocol):
@@ -66,6 +68,13 @@ class HeldNodes:
     states: States
     evidence: EvidenceCheck
     telemetry: Telemetry
+    own_hooks: tuple[str, ...] = ("*",)
+    """Patterns of names. A group may have hooks of others, too, whose end must not be told by us."""
+
+    def awaits_us(self, alert: Incident) -> bool:
+        """Whether a group waits for us with the end of this node."""
+        hook = alert.lifecycle.hook if alert.lifecycle is not None else ""
+        return bool(hook) and any(fnmatchcase(hook, one) for one in self.own_hooks)
 
     def hold(self, alert: Incident) -> None:
         """Write down that a group waits. Twice is once."""
@@ -99,12 +108,11 @@ class HeldNodes:
         if alert.lifecycle is None:
             return False
         key = _key(alert.subject.id, alert.lifecycle.token)
-        if incident_id is not None and incident_id != alert.incident_id:
-            self._changed(key, {"incident_id": incident_id})
+        if incident_id != alert.incident_id:
+            # Written down: should the group not hear us now, the next round knows that the node is not ours.
+            self._changed(key, {"incident_id": incident_id or NOBODYS})
         item = self.table.get(key)
-        if item is None:
-            return False
-        return self._let_go(_Hold.model_validate(item), "not ours") if incident_id is None else self._look(item)
+        return item is not None and self._look(item)
 
     def look(self, instance_id: str) -> int:
         """How many holds on this node could be ended."""
@@ -132,6 +140,9 @@ class HeldNodes:
 
     def _reasons(self, hold: _Hold) -> Iterator[str]:
         """Why the node may end now."""
+        if hold.incident_id == NOBODYS:
+            yield "it is not ours"
+            return
         if self.clock.now() >= hold.begun_at + HOLD_LIMIT:
             yield "its limit has come"
             return
