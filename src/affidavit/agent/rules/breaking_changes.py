@@ -46,9 +46,11 @@ def call(change: Mapping[str, Any]) -> str:
 
 
 def who(principal: str) -> str:
-    """`role/session`, or the user, out of an ARN; anything else as it is."""
+    """`role/session`, the user, or root, out of an ARN; anything else as it is."""
     if ":assumed-role/" in principal:
         return "/".join(principal.rsplit("/", 2)[-2:])
+    if principal.startswith("arn:") and principal.endswith(":root"):
+        return "root"
     return principal.rsplit("/", 1)[-1] if principal.startswith("arn:") else principal
 
 

@@ -16,8 +16,18 @@ CLEAN_STOP_SECONDS = 3
 def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     from ministack import app  # pyright: ignore[reportMissingTypeStubs] - it ships none
-    from ministack.core import iam_actions  # pyright: ignore[reportMissingTypeStubs] - it ships none
-    from ministack.services import autoscaling, ec2, iam, sqs, ssm  # pyright: ignore[reportMissingTypeStubs] - it ships none
+    from ministack.core import (  # pyright: ignore[reportMissingTypeStubs] - it ships none
+        iam_actions,
+        iam_evaluator,
+    )
+    from ministack.services import (  # pyright: ignore[reportMissingTypeStubs] - it ships none
+        autoscaling,
+        cloudtrail,
+        ec2,
+        iam,
+        sqs,
+        ssm,
+    )
 
     from affidavit.sandbox.access.gate import AccessGate
     from affidavit.sandbox.aws.emulated.asked_permissions import ask_as_aws
@@ -27,12 +37,14 @@ def main() -> None:
     from affidavit.sandbox.aws.emulated.only_asked import stop_when_only_asked
     from affidavit.sandbox.aws.emulated.policy_versions import add_default_versions
     from affidavit.sandbox.aws.emulated.scaling_groups import add_scaling_groups
+    from affidavit.sandbox.aws.emulated.trail_callers import name_callers
     from affidavit.sandbox.aws.emulated_keys import give_functions_random_keys, secret_of
     from affidavit.sandbox.aws.trail_names import name_resources
 
     give_functions_random_keys()
     emulator: Any = app
     name_resources(emulator)
+    name_callers(cloudtrail, iam_evaluator.resolve_caller_identity)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] - it has no types
     add_default_versions(iam)
     heed_dry_runs(ec2)
     add_message_moves(sqs)
