@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.support.command import affidavit
 
-from affidavit.entrypoints.cli.doctor.extras import EXTRAS, Extra, extra_with
-from affidavit.entrypoints.cli.doctor.installation import Observation
+from affidavit.entrypoints.doctor.extras import EXTRAS, Extra, extra_with
+from affidavit.entrypoints.doctor.installation import Observation
 
 
 def test_the_doctor_says_what_works_and_exits_with_0() -> None:

@@ -12,7 +12,7 @@ from affidavit.entrypoints.console.pages.incidents import list_incidents
 from affidavit.entrypoints.console.pages.logs import show_log
 from affidavit.entrypoints.console.pages.nodes import list_nodes, show_node, show_report
 from affidavit.entrypoints.console.pages.progress import show_progress
-from affidavit.entrypoints.console.pages.settings import revoke_session, show_settings, test_channel
+from affidavit.entrypoints.console.pages.settings import revoke_session, show_settings, test_channel, test_model
 from affidavit.entrypoints.console.pages.share import make_share, revoke_share
 from affidavit.entrypoints.console.pages.verify import UPLOAD_BYTES, verify_form, verify_upload
 from affidavit.entrypoints.console.plans.decisions import (
@@ -63,6 +63,7 @@ def pages(settings: Settings) -> tuple[ConsolePage, ...]:
         ConsolePage(path="/verify", view=verify_upload, methods=_POST, role=_OPERATOR, most_bytes=UPLOAD_BYTES),
         ConsolePage(path="/settings", view=show_settings),
         ConsolePage(path="/settings/channel", view=test_channel, methods=_POST, role=_OPERATOR),
+        ConsolePage(path="/settings/model", view=test_model, methods=_POST, role=_OPERATOR),
         ConsolePage(path="/settings/session", view=revoke_session, methods=_POST),
         LOGOUT,
     )

@@ -33,7 +33,7 @@ def doctor(
     """
     if context.invoked_subcommand is not None:
         return
-    from affidavit.entrypoints.cli.doctor.installation import installation
+    from affidavit.entrypoints.doctor.installation import installation
 
     seen = list(installation())
     if as_json:

@@ -1,12 +1,11 @@
 """What the commands of `affidavit notice` do."""
 
-from datetime import datetime
-
 from affidavit.adapters.channels.table import channels
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.report.screen import harmless
 from affidavit.errors import AffidavitError, InputRefused
 from affidavit.incidents.notices.channel import Channel, ChannelName
+from affidavit.incidents.notices.trial_notice import a_test_notice
 from affidavit.ports.clock import SystemClock
 from affidavit.ports.notice import Notice
 from affidavit.settings import Settings
@@ -23,25 +22,6 @@ def run_channels() -> Exit:
 def run_test(name: str | None) -> Exit:
     notice = a_test_notice(SystemClock().now())
     return max(_tested(channel, notice) for channel in _channels(name))
-
-
-def a_test_notice(now: datetime) -> Notice:
-    return Notice(
-        key=f"test#{int(now.timestamp())}",
-        incident_id="test",
-        about="affidavit",
-        state="TEST",
-        severity=None,
-        title="[TEST] affidavit: a test notice",
-        cause="This is a test of the channel: nothing happened.",
-        is_diagnosed=False,
-        attempts=0,
-        resources=(),
-        since=now,
-        account="none",
-        region="none",
-        is_test=True,
-    )
 
 
 def _tested(channel: Channel, notice: Notice) -> Exit:

@@ -5,10 +5,11 @@ from http import HTTPStatus
 
 from starlette.responses import RedirectResponse, Response
 
-from affidavit.entrypoints.cli.doctor.installation import installation
-from affidavit.entrypoints.cli.notice.actions import a_test_notice
 from affidavit.entrypoints.console.door import Section, Visit
+from affidavit.entrypoints.doctor.installation import installation
+from affidavit.entrypoints.doctor.model_trial import TrialVerdict, tried_model
 from affidavit.errors import AffidavitError, NotFound
+from affidavit.incidents.notices.trial_notice import a_test_notice
 from affidavit.settings import Settings
 
 _ACTIONS = 30
@@ -50,6 +51,16 @@ def test_channel(visit: Visit) -> Response:
             "settings_told.html", title="Test", section=Section.SETTINGS, channel=channel.name, problem=error
         )
     return visit.page("settings_told.html", title="Test", section=Section.SETTINGS, channel=channel.name, problem=None)
+
+
+def test_model(visit: Visit) -> Response:
+    """One real tool call, as `affidavit doctor model` makes it."""
+    visit.note("tried the chat model")
+    try:
+        trial = tried_model(visit.desk.app.settings)
+    except AffidavitError as error:
+        trial = TrialVerdict(is_good=False, said=str(error), advice=error.hint)
+    return visit.page("model_tried.html", title="Chat model", section=Section.SETTINGS, trial=trial)
 
 
 def revoke_session(visit: Visit) -> Response:

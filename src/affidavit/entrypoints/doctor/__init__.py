@@ -1,0 +1,1 @@
+"""What `affidavit doctor` and the console say of this installation."""
