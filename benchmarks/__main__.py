@@ -12,6 +12,7 @@ from affidavit.rules.pack import RulePack, load_pack
 from benchmarks import cases
 from benchmarks.bundles import hundred_patterns
 from benchmarks.cases import Result
+from benchmarks.console import page_costs
 from benchmarks.patterns import slowest_pattern
 
 DENSITIES = (0.0001, 0.001, 0.05)
@@ -42,6 +43,7 @@ def groups(full: RulePack, rounds: int, sizes: list[int]) -> dict[str, Group]:
     found["floor"] = lambda: cases.floor(pack, rounds)
     found["cold"] = lambda: cases.cold_speed(full, rounds)
     found["members"] = lambda: cases.small_members(pack, rounds)
+    found["console"] = page_costs
     if 2000 in sizes:
         found["linear"] = lambda: cases.linearity(pack, 3)
         found["memory"] = lambda: cases.memory(pack)

@@ -6,6 +6,7 @@ from aws_cdk import App, BootstraplessSynthesizer, Validations
 from cdk_nag import AwsSolutionsChecks
 
 from infra.agentcore import AgentCore
+from infra.console import Console
 from infra.demo import Demo
 from infra.network import Network
 from infra.node_logs import NodeLogs
@@ -37,7 +38,8 @@ def build(options: Options, out: Path) -> App:
     Demo(app, "AffidavitDemo", options=options, storage=storage, supervisor=supervisor)
     AgentCore(app, "AffidavitAgentCore", options=options, storage=storage)
     Remediation(app, "AffidavitRemediation", options=options)
-    for stack in (node_logs, supervisor):
+    console = Console(app, "AffidavitConsole", options=options, storage=storage)
+    for stack in (node_logs, supervisor, console):
         stack.add_stack_dependency(state)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
     return app

@@ -13,7 +13,7 @@ from infra.options import KEY_PARAMETER, Options
 from infra.personal_data import PersonalData
 from infra.state import STATE
 from infra.storage import INDEXING_TIMEOUT, Storage
-from infra.throttled_api import ThrottledApi
+from infra.throttled_api import address_of
 
 _HANDLERS = "affidavit.entrypoints.lambdas"
 
@@ -164,7 +164,7 @@ class NodeLogs(Stack):
     def _opened(self, server: PackagedFunction, output: str, condition: CfnCondition | None = None) -> str:
         limit = Fn.condition_if(self._is_limited.logical_id, self._concurrency.value_as_string, {"Ref": "AWS::NoValue"})
         server.override("ReservedConcurrentExecutions", limit)
-        url = _address(server, self._options)
+        url = address_of(server, self._options)
         address = CfnOutput(self, output, value=f"{url}mcp", description="address for MCP clients")
         if condition is not None:
             address.condition = condition
@@ -207,10 +207,3 @@ class NodeLogs(Stack):
         self._opened(collector, "CollectorUrl", condition)
         Aspects.of(collector).add(OnlyIf(condition))
         return collector
-
-
-def _address(server: PackagedFunction, options: Options) -> str:
-    """Open to the internet on purpose: the server itself asks every request but the health check for its key."""
-    if options.has_http_api:
-        return ThrottledApi(server).url
-    return server.function.add_function_url(auth_type=lambda_.FunctionUrlAuthType.NONE).url

@@ -14,6 +14,7 @@ KEY_PARAMETER = "/incident-response/mcp-api-key"
 # One SecureString per secret setting, named as the setting. Each function may read its own folder alone.
 SECRETS = "/incident-response/supervisor"
 HOOK_SECRETS = "/incident-response/hooks"
+CONSOLE_SECRETS = "/incident-response/console"
 NAMESPACE = "Affidavit/Incidents"
 
 

@@ -71,8 +71,9 @@ PACKAGES = (
     ),
     Package(
         name="mcp",
-        roots=(*_ENGINE, "boto3", "mcp", "starlette"),
+        roots=(*_ENGINE, "authlib", "boto3", "jinja2", "mcp", "python-multipart", "rich", "starlette"),
         loads=(
+            "affidavit.entrypoints.lambdas.console_http",
             "affidavit.entrypoints.lambdas.mcp_http",
             "affidavit.entrypoints.lambdas.on_gateway_call",
             "affidavit.entrypoints.lambdas.on_hook",

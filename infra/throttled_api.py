@@ -5,10 +5,12 @@ import json
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_apigatewayv2 as gateway
 from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.function import PackagedFunction
+from infra.options import Options
 from infra.wildcards import acknowledge
 
 REQUESTS_PER_SECOND = 20
@@ -53,3 +55,10 @@ class ThrottledApi(Construct):
         stage.node.add_dependency(api)
         acknowledge(api, "AwsSolutions-APIG4", _NO_AUTHORIZER)
         self.url = f"{api.api_endpoint}/"
+
+
+def address_of(server: PackagedFunction, options: Options) -> str:
+    """Open to the internet on purpose: the server itself asks every request but the health check who it is from."""
+    if options.has_http_api:
+        return ThrottledApi(server).url
+    return server.function.add_function_url(auth_type=lambda_.FunctionUrlAuthType.NONE).url

@@ -22,6 +22,7 @@ RUNS = {
         "workload/state_inspector",
     ),
     "affidavit-mcp-collect": (*_STORES, "api_key", "node_directory", "collector"),
+    "affidavit-console": (*_STORES, "parameters/stored_secrets"),
     "affidavit-gateway-tools": (*_STORES, "node_directory"),
     "affidavit-indexer": (*_STORES, "bundle_ready_publisher", "dead_letters", "node_directory"),
     "affidavit-supervisor": (
@@ -71,6 +72,8 @@ NEVER_ASKED = {
     ("affidavit-node-collector", "collector"): {"ssm:StopAutomationExecution"},
     # It keeps its tasks in the table; bundles come from the nodes themselves.
     ("affidavit-mcp-collect", "storage/objects"): {"s3:PutObject"},
+    # What people decide are rows of a table; behind Lambda nothing is handed in.
+    ("affidavit-console", "storage/objects"): {"s3:PutObject"},
 }
 # On somebody's machine, in a role that the operator gives a chat model, or tested with its own condition.
 ELSEWHERE = {

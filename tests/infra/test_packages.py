@@ -39,6 +39,11 @@ context = {'domainName': 'x.on.aws', 'http': http}
 event = {'rawPath': '/health', 'headers': {'host': 'x.on.aws'}, 'requestContext': context}
 answer = handler(event, None)
 assert answer['statusCode'] == 200, answer
+import os
+os.environ |= {'CONSOLE_OIDC_ISSUER': 'https://issuer.example', 'CONSOLE_OIDC_CLIENT_ID': 'c'}
+import affidavit.entrypoints.lambdas.console_http as console
+answer = console.handler({**event, 'rawPath': '/login', 'cookies': []}, None)
+assert answer['statusCode'] == 200, answer
 from affidavit.entrypoints.mcp.tools.catalog import NODES, LAMBDA
 [tool.function() for tool in (*NODES, *LAMBDA)]
 import os

@@ -26,6 +26,8 @@ class PeerIssuer:
     claims: dict[str, Any] = field(default_factory=lambda: {"sub": "u-1", "roles": ["operator"]})
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     refusals: list[str] = field(default_factory=list)
+    authorizations: list[str] = field(default_factory=list)
+    """What clients sent to the token endpoint to prove themselves."""
     algorithm: str = "RS256"
     says_no: bool = False
 
@@ -90,6 +92,7 @@ def peer_issuer() -> Generator[PeerIssuer]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            issuer.authorizations.append(self.headers.get("Authorization", ""))
             told = issuer.token({name: values[0] for name, values in parse_qs(body).items()})
             self._json(told) if told is not None else self.send_error(400)
 

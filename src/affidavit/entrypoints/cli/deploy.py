@@ -28,7 +28,7 @@ Templates = Annotated[Path, typer.Option(metavar="DIR", help="Where `make synth`
 Packages = Annotated[Path, typer.Option(metavar="DIR", help="Where `make package` put the packages.")]
 Extras = Annotated[
     list[str] | None,
-    typer.Option("--with", metavar="STACK", help="Also this: demo, agentcore or remediation; may be repeated."),
+    typer.Option("--with", metavar="STACK", help="Also this: demo, agentcore, remediation, console; may be repeated."),
 ]
 Parameters = Annotated[
     list[str] | None,
@@ -66,7 +66,7 @@ def apply(
     Example: affidavit deploy apply
     """
     outputs = _deployment(templates, packages, extras, parameters).apply(key_parameter=_key_parameter())
-    for name in ("ServerUrl", "CollectorUrl", "GatewayUrl"):
+    for name in ("ServerUrl", "CollectorUrl", "GatewayUrl", "ConsoleAddress"):
         if name in outputs:
             typer.echo(f"{name}: {outputs[name]}")
     typer.echo("next: affidavit deploy doctor")

@@ -5,11 +5,13 @@ import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Message, Scope
 
 # Lambda takes 6 MB of JSON, and base64 makes a body a third larger.
 MOST_ANSWER_BYTES = 4_400_000
+_SET_COOKIE = "set-cookie"
 
 
 @dataclass
@@ -75,6 +77,8 @@ class _Lifespan:
 
 def _scope(event: Mapping[str, Any]) -> Scope:
     headers = {str(name).lower(): str(value) for name, value in event.get("headers", {}).items()}
+    if cookies := event.get("cookies"):
+        headers["cookie"] = "; ".join(map(str, cookies))
     http = event["requestContext"]["http"]
     return {
         "type": "http",
@@ -82,7 +86,7 @@ def _scope(event: Mapping[str, Any]) -> Scope:
         "http_version": "1.1",
         "method": http["method"],
         "scheme": headers.get("x-forwarded-proto", "https"),
-        "path": event.get("rawPath", "/"),
+        "path": unquote(str(event.get("rawPath", "/"))),
         "raw_path": str(event.get("rawPath", "/")).encode(),
         "query_string": str(event.get("rawQueryString", "")).encode(),
         "root_path": "",
@@ -104,10 +108,12 @@ def _answer(exchange: _Exchange) -> dict[str, Any]:
             "headers": {"content-type": "application/json"},
             "body": '{"error": "the answer is larger than Lambda can carry", "hint": "ask for less: a page, a range"}',
         }
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.headers}
+    told = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in exchange.headers]
     return {
         "statusCode": exchange.status,
-        "headers": headers,
+        "headers": {name: value for name, value in told if name != _SET_COOKIE},
+        # There may be several, and a mapping of headers holds one.
+        "cookies": [value for name, value in told if name == _SET_COOKIE],
         "body": base64.b64encode(exchange.said).decode(),
         "isBase64Encoded": True,
     }

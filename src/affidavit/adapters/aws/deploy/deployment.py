@@ -22,8 +22,14 @@ ORDER = (
     "AffidavitDemo",
     "AffidavitAgentCore",
     "AffidavitRemediation",
+    "AffidavitConsole",
 )
-OPTIONAL = {"demo": "AffidavitDemo", "agentcore": "AffidavitAgentCore", "remediation": "AffidavitRemediation"}
+OPTIONAL = {
+    "demo": "AffidavitDemo",
+    "agentcore": "AffidavitAgentCore",
+    "remediation": "AffidavitRemediation",
+    "console": "AffidavitConsole",
+}
 _BUCKET = "ArtifactsBucket"
 _PACKAGE = "Package"
 

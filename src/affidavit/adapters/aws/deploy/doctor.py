@@ -14,7 +14,7 @@ from affidavit.settings import secret_settings
 ENOUGH_CONCURRENCY = 100
 _GOOD_STACK = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
 # As the templates name them: below each lie the secret settings of one function.
-_SECRETS = ("/incident-response/supervisor", "/incident-response/hooks")
+_SECRETS = ("/incident-response/supervisor", "/incident-response/hooks", "/incident-response/console")
 _DEAD = ("affidavit-uploads-dead", "affidavit-incidents-dead", "affidavit-alerts-undelivered")
 
 
