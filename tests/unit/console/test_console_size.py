@@ -50,7 +50,7 @@ def test_ten_thousand_incidents_are_listed_in_small_pages_and_none_is_lost() -> 
             seen += [part[:9] for part in answer.text.split('href="/incidents/')[1:]]
             address = answer.text.partition('class="button" href="')[2].partition('"')[0].replace("&amp;", "&")
         assert seen == [f"inc-{number:05d}" for number in range(len(seen))]
-        found = client.get("/?q=inc-00999")
-        assert "/incidents/inc-00999" in found.text
+        found = client.get("/?q=inc-00399")
+        assert "/incidents/inc-00399" in found.text
         far = client.get("/?q=inc-09999")
-        assert "looked at 1,000 incidents" in far.text and "Older incidents" in far.text
+        assert "looked at 400 incidents" in far.text and "Older incidents" in far.text

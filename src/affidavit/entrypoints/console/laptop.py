@@ -3,6 +3,7 @@
 import logging
 import socket
 import sys
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -48,6 +49,8 @@ def _serve(settings: Settings, port: int, taken: socket.socket, lent: "Lent | No
     desk = ConsoleServices(
         app=app, session_table=own, takes_links=oidc is None, oidc=oidc, hosts=own_hosts(settings), lent=lent
     )
+    # Rules take a second to load: by the time somebody has opened the address they are there.
+    threading.Thread(target=desk.node_counts.totals, daemon=True).start()
     if oidc is not None:
         print(f"affidavit: console on http://{HOST}:{port}; people log in at {oidc.issuer}", file=sys.stderr)
     else:

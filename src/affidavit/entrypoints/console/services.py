@@ -20,6 +20,7 @@ from affidavit.incidents.reading.listing import IncidentListing
 from affidavit.incidents.reading.rereading import Reread, Rereading, Rereads
 from affidavit.incidents.store.context import IncidentContext
 from affidavit.incidents.store.state import IncidentState, not_known
+from affidavit.nodes.library.lru import LruCache
 from affidavit.ports.table import Table
 from affidavit.redaction.redact import Redactor
 from affidavit.remediation.approvals.people import Approver
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from affidavit.nodes.library.library import Library
 
 LOGIN_TIME = timedelta(minutes=10)
+_REPORTS_KEPT = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +117,11 @@ class ConsoleServices:
     @cached_property
     def node_counts(self) -> NodeCounts:
         return NodeCounts(lambda: self.library, is_long_lived=self.is_long_lived)
+
+    @cached_property
+    def reports(self) -> LruCache[tuple[str | int, ...], bytes]:
+        """Reports of nodes, compressed, as they were made a moment ago."""
+        return LruCache(_REPORTS_KEPT)
 
     def hide(self, text: str) -> str:
         return self.redactor.known(text).text

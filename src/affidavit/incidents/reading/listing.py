@@ -12,8 +12,9 @@ from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.state import Due, IncidentState, Status
 
 PAGE = 50
-# A page that finds little ends after so many: it says how far it looked, and a link goes on from there.
-MOST_LOOKED_AT = 1000
+# A page that finds little ends after so many, about a tenth of a second: it says how far it looked, and a link goes on
+# from there.
+MOST_LOOKED_AT = 400
 MOST_IN_WORK = 100
 _AT_ONCE = 200
 _DAYS_KEPT = 400
@@ -49,6 +50,8 @@ class IncidentFilter:
         missing = [word for word in wanted if word not in near]
         if not missing:
             return True
+        if not state.status.has_diagnosis:
+            return False
         found = context()
         cause = found.diagnosis.root_cause.lower() if found is not None and found.diagnosis is not None else ""
         return all(word in cause for word in missing)

@@ -1,6 +1,7 @@
 """`/nodes`: nodes with a bundle, worst first, and what was not read; below it the report of one index, served."""
 
 import gzip
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -16,11 +17,13 @@ from affidavit.entrypoints.report.quoted_lines import QuotedLines
 from affidavit.errors import AffidavitError
 from affidavit.index.view import view
 from affidavit.nodes.correlation.correlate import correlate
-from affidavit.nodes.library.library import Shelf
+from affidavit.nodes.library.library import IndexMarker, Shelf
 
 _PAGE: Final = 50
 # With what it is compressed to, a browser gets a few hundred kilobytes.
 _REPORT_BYTES: Final = 2_000_000
+# A report of 10,000 findings takes a second to make. It quotes stored lines, so it is made anew after a while.
+_KEPT_SECONDS: Final = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +76,14 @@ def show_node(visit: Visit) -> Response:
 def show_report(visit: Visit) -> Response:
     library = visit.desk.library
     shelf = library.open(visit.named("instance"), visit.named("index"))
-    shown = view(shelf.index)
+    others = library.markers(shelf.marker.instance_id)
+    minute = int(visit.desk.app.clock.now().timestamp() // _KEPT_SECONDS)
+    key = (shelf.marker.index_key, shelf.marker.content, minute, *(marker.index_id for marker in others))
+    return _compressed(visit, visit.desk.reports.get(key, lambda: gzip.compress(_report(visit, shelf, others), 5)))
+
+
+def _report(visit: Visit, shelf: Shelf, others: Sequence[IndexMarker]) -> bytes:
+    library, shown = visit.desk.library, view(shelf.index)
     parts = report_parts(
         shown,
         library_analysis(library, shelf),
@@ -82,13 +92,12 @@ def show_report(visit: Visit) -> Response:
         QuotedLines(),
         most_bytes=_REPORT_BYTES,
     )
-    values = {"parts": parts, "shelf": shelf, "others": library.markers(shelf.marker.instance_id)}
-    return _compressed(visit, render("report.html", {"title": f"Node {shelf.marker.instance_id}", **values}))
+    values = {"parts": parts, "shelf": shelf, "others": others}
+    return render("report.html", {"title": f"Node {shelf.marker.instance_id}", **values}).encode()
 
 
-def _compressed(visit: Visit, text: str) -> Response:
+def _compressed(visit: Visit, page: bytes) -> Response:
     """This page alone is compressed: it holds neither a form token nor what a request said."""
     if "gzip" not in visit.request.headers.get("accept-encoding", ""):
-        return HTMLResponse(text)
-    headers = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-    return HTMLResponse(gzip.compress(text.encode(), 5), headers=headers)
+        return HTMLResponse(gzip.decompress(page))
+    return HTMLResponse(page, headers={"Content-Encoding": "gzip", "Vary": "Accept-Encoding"})

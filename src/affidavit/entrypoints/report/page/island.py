@@ -12,7 +12,14 @@ _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 def encoded(value: Any) -> str:
     """JSON for a script element, every text in it made harmless."""
-    return json.dumps(_harmless(value), ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)
+    text = _json(value)
+    # Without a backslash JSON escaped nothing, so what stands here is what the texts hold: most need no second look.
+    is_plain = text.isprintable() and "\\" not in text
+    return (text if is_plain else _json(_harmless(value))).translate(_ESCAPES)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def shown(text: str) -> str:
