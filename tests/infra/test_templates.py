@@ -246,7 +246,12 @@ def test_the_collecting_server_is_there_only_when_it_is_wanted(templates: dict[s
 def test_a_function_reads_the_secrets_of_its_own_folder_and_hooks_are_there_only_when_wanted(
     templates: dict[str, Template], statements: list[Statement]
 ) -> None:
-    folders = {"affidavit-hooks": "hooks", "affidavit-supervisor": "supervisor", "affidavit-watchdog": "supervisor"}
+    folders = {
+        "affidavit-console": "console",
+        "affidavit-hooks": "hooks",
+        "affidavit-supervisor": "supervisor",
+        "affidavit-watchdog": "supervisor",
+    }
     for each in statements:
         if "ssm:GetParametersByPath" in each.actions:
             place = folders.pop(each.owner)
@@ -455,7 +460,7 @@ def test_no_function_has_its_code_in_the_template(templates: dict[str, Template]
         for template in templates.values()
         for each in template.of_type("AWS::Lambda::Function").values()
     ]
-    assert len(codes) == 8
+    assert len(codes) == 9
     assert all(set(code) == {"S3Bucket", "S3Key"} for code in codes)
 
 
