@@ -109,12 +109,22 @@ PACKAGES = (
     # Lambda's own boto3 is good enough for a program that shall break.
     Package(name="demo", roots=()),
 )
-# Not a function: what a container needs to serve MCP over HTTP, and for the commands that read bundles.
+# Not a function: what a container needs to serve MCP, hooks and the console, and for the commands that read bundles.
 SERVER = Package(
     name="server",
-    roots=(*_ENGINE, "boto3", "duckdb", "mcp", "rich", "starlette", "typer", "uvicorn"),
+    roots=(
+        *(*_ENGINE, "boto3", "duckdb", "mcp", "rich", "starlette", "typer", "uvicorn"),
+        *("authlib", "jinja2", "kubernetes"),
+    ),
     services=(*_CALLED, "athena"),
-    loads=("affidavit.entrypoints.cli.main", "affidavit.entrypoints.cli.mcp", "affidavit.investigation", "uvicorn"),
+    loads=(
+        "affidavit.entrypoints.cli.main",
+        "affidavit.entrypoints.cli.mcp",
+        "affidavit.entrypoints.console.app",
+        "affidavit.investigation",
+        "kubernetes",
+        "uvicorn",
+    ),
     has_commands=True,
 )
 

@@ -40,6 +40,7 @@ OTHERS = {
     "eval": "a setting of the shell that runs it",
     "aws": AWS,
     "docker": "needs a container engine; tests/infra/test_image.py starts what goes into the image",
+    "kubectl": "needs a cluster",
     "helm": "needs a cluster; `make chart` renders the chart with Helm itself",
     "claude": "a client of MCP; tests/clients has others",
     "git": "changes the reader's checkout",
