@@ -36,7 +36,7 @@ def ask_as_aws(iam_actions: Any, groups: ScalingGroups) -> None:
 
 
 def _with_missing(known: Callable[..., str]) -> Callable[..., str]:
-    """The emulator knows no ARN of network ACLs and documents, and asks for `*`."""
+    """The emulator knows no ARN of network ACLs, documents and paths, and asks for `*`."""
 
     def resource(service: str, method: str, path: str, headers: Any, body: bytes, query: Any, *where: str) -> str:
         place = _place(service, headers, body, query)
@@ -76,20 +76,22 @@ def _place(service: str, headers: Any, body: bytes, query: Any) -> str | None:
             acl = _parameter(query, "NetworkAclId")
             return f"network-acl/{acl}" if acl else None
         case "ssm":
-            return _document(headers.get("x-amz-target", ""), body)
+            return _of_ssm(headers.get("x-amz-target", ""), body)
         case _:
             return None
 
 
-def _document(target: str, body: bytes) -> str | None:
-    """What SSM runs: IAM is asked for the document, whoever owns it."""
+def _of_ssm(target: str, body: bytes) -> str | None:
+    """What SSM runs: IAM is asked for the document, whoever owns it. Of parameters below a path: for the path."""
     operation = target.rpartition(".")[2]
-    if operation not in ("SendCommand", "StartAutomationExecution"):
+    if operation not in ("SendCommand", "StartAutomationExecution", "GetParametersByPath"):
         return None
     try:
         asked: Any = json.loads(body or b"{}")
     except ValueError:
         return None
+    if operation == "GetParametersByPath":
+        return f"parameter{asked.get('Path')}"
     if operation == "SendCommand":
         return f"document/{asked.get('DocumentName')}"
     return f"automation-definition/{asked.get('DocumentName')}:{asked.get('DocumentVersion', '$DEFAULT')}"
