@@ -85,8 +85,10 @@ class Supervisor(Equipment):
         return woken
 
     def note_ok(self, alarm: Incident) -> None:
-        """An alarm went back to OK: when it fires again, that is another failure."""
-        self.states.episodes.note_ok(alarm)
+        """An alarm went back to OK: its incident says so, and when it fires again, that is another failure."""
+        over = self.states.episodes.note_ok(alarm)
+        if over is not None:
+            self.states.note_resolved(over)
 
     def run(self, lease: Lease) -> Handled:
         """Investigate under a lease. An error that is no result is stored as such, and raised for the event source."""

@@ -53,6 +53,8 @@ class Notice:
     since: datetime
     account: str
     region: str
+    resolved_at: datetime | None = None
+    """When we heard that the alert is over."""
     proven_by_rules: str = ""
     """Without a diagnosis: what rules alone can prove. Summary, evidence and plan are then theirs."""
     summary: str = ""

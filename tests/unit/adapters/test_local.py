@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,23 @@ def test_state_is_for_its_owner_alone_also_a_file_that_was_wider(tmp_path: Path)
         SqliteTable(file, "t", SystemClock()).write(Put(item={"pk": "a", "sk": "b"}))
         written = [one for one in tmp_path.iterdir() if one.name.startswith(file.name)]
         assert {stat.S_IMODE(one.stat().st_mode) for one in written} == {0o600}
+
+
+def test_what_a_server_with_threads_writes_is_seen_after_another_program_came_and_went(tmp_path: Path) -> None:
+    file = tmp_path / "state.sqlite"
+    table = SqliteTable(file, "t", SystemClock())
+    look = (
+        "import sqlite3, sys; print([row[0] for row in sqlite3.connect(sys.argv[1]).execute('select pk from items')])"
+    )
+
+    def seen() -> str:
+        command = [sys.executable, "-I", "-c", look, str(file)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    table.write(Put(item={"pk": "first", "sk": "x"}))
+    other = threading.Thread(target=lambda: table.get(Key(pk="first", sk="x")))
+    other.start()
+    other.join()
+    assert seen() == "['first']"
+    table.write(Put(item={"pk": "second", "sk": "x"}))
+    assert seen() == "['first', 'second']"

@@ -1,5 +1,6 @@
 """What each source posts, and which alerts it becomes."""
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from affidavit.errors import InputRefused
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.alert_incident import Envelope, NotAFault
-from affidavit.incidents.intake.event_reader import BadRecord
+from affidavit.incidents.intake.event_reader import BadRecord, readings_of
 from affidavit.incidents.intake.hooks.labels import LabelNames, label_names
 from affidavit.incidents.intake.hooks.readers import READERS, HookSource
 
@@ -95,6 +96,15 @@ def test_a_page_may_name_its_subject_in_a_custom_field() -> None:
     field = {"name": "fn", "value": "orders"}
     (alert,) = read("pagerduty", a_page(custom_fields=[field]), "function_name=labels.fn")
     assert alert.subject.id == "orders"
+
+
+def test_a_page_means_the_same_through_sns() -> None:
+    page = a_page(body={"details": {"function_name": "orders"}})
+    record = {"Sns": {"MessageId": "m", "Message": json.dumps(page)}}
+    (by_topic,) = readings_of({"Records": [record]}, now=NOW)
+    (by_hook,) = read("pagerduty", page)
+    assert isinstance(by_topic, Incident)
+    assert (by_topic.incident_id, by_topic.origin) == (by_hook.incident_id, by_hook.origin)
 
 
 def test_other_events_of_pagerduty_are_no_faults() -> None:

@@ -38,6 +38,7 @@ CREATE INDEX IF NOT EXISTS items_due ON items (name, due, due_at, pk, sk) WHERE 
 """
 NOWHERE = Path(":memory:")
 _opened = threading.local()
+_opening = threading.Lock()
 
 
 class SqliteTable:
@@ -216,9 +217,10 @@ def _open(path: Path) -> sqlite3.Connection:
         nothing.executescript(SCHEMA)
         return nothing
     path.parent.mkdir(parents=True, exist_ok=True)
-    _keep_private(path)
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-    _use_wal(connection)
+    with _opening:
+        _keep_private(path)
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        _use_wal(connection)
     # An incident that was taken must stay taken after a power cut, too.
     connection.execute("PRAGMA synchronous = FULL")
     connection.executescript(SCHEMA)
@@ -226,8 +228,13 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _keep_private(path: Path) -> None:
-    """Alerts and diagnoses are for the owner alone. SQLite gives its other files the mode of this one."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    """Alerts and diagnoses are for the owner alone. SQLite gives its other files the mode of this one.
+
+    A file that is there is not opened: closing it would drop the locks of every connection of this process, and the
+    next program that ends would take the log of changes away from under them.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         with suppress(PermissionError):  # somebody else's file: its owner decides
             path.chmod(0o600)

@@ -33,6 +33,7 @@ from affidavit.incidents.intake.node_alerts import (
     of_node_report,
     watched_node,
 )
+from affidavit.incidents.intake.pagerduty import is_pagerduty, of_pagerduty
 
 
 class AlarmState(StrEnum):
@@ -52,6 +53,8 @@ def meaning_of(body: Any, envelope: Envelope) -> Incident | NotAFault:
         return _of_bus(BusEvent.model_validate(fields), envelope)
     if "requestContext" in fields:
         return _of_invocation(InvocationResult.model_validate(fields), envelope)
+    if is_pagerduty(fields):
+        return of_pagerduty(fields, envelope)
     if is_alertmanager(fields):
         return of_alertmanager(fields, envelope)
     if is_of_kubernetes(fields):

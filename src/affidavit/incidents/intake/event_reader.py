@@ -12,6 +12,7 @@ from affidavit.incidents.intake.alert_meaning import meaning_of
 from affidavit.incidents.intake.alert_shapes import SnsRecord
 from affidavit.incidents.intake.identity import parse_time
 from affidavit.incidents.intake.node_alerts import parts_of
+from affidavit.incidents.intake.pagerduty import is_pagerduty
 
 BUNDLE_INDEXED = "bundle_indexed"
 
@@ -47,7 +48,7 @@ def readings_of(event: Mapping[str, Any], *, now: datetime) -> list[AlertReading
 
 def _is_direct(event: Mapping[str, Any]) -> bool:
     marks = ("detail-type", "requestContext", "AlarmName", "alerts", "labels", "involvedObject", "regarding")
-    return any(mark in event for mark in marks) or event.get("event") == BUNDLE_INDEXED
+    return any(mark in event for mark in marks) or is_pagerduty(event) or event.get("event") == BUNDLE_INDEXED
 
 
 def records_of(event: Mapping[str, Any]) -> Sequence[Any]:

@@ -54,6 +54,7 @@ class _Writer:
             attempts=view.attempts,
             resources=self._lines(view.resources),
             since=view.occurred_at,
+            resolved_at=view.resolved_at,
             account=self._line(view.account),
             region=self._line(view.region),
             proven_by_rules=self._line(view.rules_prove.cause) if view.rules_prove is not None else "",

@@ -28,11 +28,13 @@ def how_to_go_on(notice: Notice) -> tuple[str, ...]:
 
 
 def facts(notice: Notice) -> tuple[str, ...]:
-    """Which incident, about what, since when."""
+    """Which incident, about what, since when, and whether the alert is over."""
+    over = notice.resolved_at
     return (
         f"Incident {notice.incident_id}, {notice.state}, attempt {notice.attempts}",
         f"About {', '.join(notice.resources) or 'nothing that the alert names'}",
         f"Since {notice.since:%Y-%m-%d %H:%M} UTC, account {notice.account}, {notice.region}",
+        *((f"The alert is resolved since {over:%Y-%m-%d %H:%M} UTC",) if over else ()),
     )
 
 

@@ -93,18 +93,21 @@ class Episodes:
             return False
         return True
 
-    def note_ok(self, alarm: Incident) -> None:
-        """Remember that an alarm that fired is OK again; nothing when the episode is not about it or just changed."""
+    def note_ok(self, alarm: Incident) -> IncidentId | None:
+        """Remember that an alarm that fired is OK again; nothing when the episode is not about it or just changed.
+
+        Returns the incident when all of its alarms are OK now.
+        """
         episode = self.current(alarm)
         if episode is None or not episode.has_fired(alarm):
-            return
+            return None
         ok = {**episode.ok, _alarm(alarm.signal_name): alarm.occurred_at.timestamp()}
+        is_over = ok.keys() >= episode.fired.keys()
         try:
-            self._table.write(
-                self._changed(episode, {"ok": ok}, remove=_WATCH if ok.keys() >= episode.fired.keys() else ())
-            )
+            self._table.write(self._changed(episode, {"ok": ok}, remove=_WATCH if is_over else ()))
         except ConditionFailed:
-            return  # a newer episode: it begins after this OK
+            return None  # a newer episode: it begins after this OK
+        return episode.incident_id if is_over else None
 
     # --- alarms that did not go back to OK ---------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ second delivery, the watchdog and a worker that froze and woke up can never both
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from affidavit.errors import InvariantBroken
@@ -15,7 +16,19 @@ from affidavit.incidents.store.episodes import AlarmEpisode, Episodes
 from affidavit.incidents.store.state import Due, IncidentState, Lease, Status, lease_of, state_key, state_of
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item, JsonValue
-from affidavit.ports.table import Absent, AllOf, AnyOf, Condition, ConditionFailed, Equals, Put, Table, Update, Write
+from affidavit.ports.table import (
+    Absent,
+    AllOf,
+    AnyOf,
+    Condition,
+    ConditionFailed,
+    Equals,
+    Present,
+    Put,
+    Table,
+    Update,
+    Write,
+)
 
 REASON_CHARACTERS = 500
 # Between taking an incident and starting on it lie a few writes; a crash there should not cost minutes.
@@ -329,6 +342,12 @@ class IncidentStates:
         except ConditionFailed:
             return False
         return True
+
+    def note_resolved(self, incident_id: IncidentId) -> None:
+        """Notes that its alerts are over. That ends nothing, so whoever holds the incident is not in the way."""
+        resolved: dict[str, JsonValue] = {"resolved_at": round(self._clock.now().timestamp(), 3)}
+        with suppress(ConditionFailed):  # it is forgotten by now
+            self._table.write(Update(key=state_key(incident_id), set=resolved, when=Present()))
 
     @property
     def _done_with(self) -> tuple[str, ...]:

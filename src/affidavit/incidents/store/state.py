@@ -88,6 +88,8 @@ class IncidentState:
     """How often somebody set out to tell people."""
     awaiting_since: float | None = None
     """When it began to wait for its evidence; stays when the waiting is over."""
+    resolved_at: float | None = None
+    """When we heard that every alert of it is over. It closes nothing."""
     plan_id: str | None = None
     """The latest plan to repair it, and what became of that."""
     plan_ended: str | None = None
@@ -157,6 +159,7 @@ def state_of(item: Item) -> IncidentState:
         due_at=_number_if_any(item.get("due_at")),
         notices=int(_number(item.get("notices") or 0)),
         awaiting_since=_number_if_any(item.get("awaiting_since")),
+        resolved_at=_number_if_any(item.get("resolved_at")),
         plan_id=_text(item.get("plan_id")),
         plan_ended=_text(item.get("remediation_reason")),
     )

@@ -101,6 +101,8 @@ def _print_footer(view: IncidentView, context: IncidentContext | None, console: 
     about = view.subject or "nothing named"
     console.print()
     console.print(text(f"{view.incident_id} · {view.status} · {about} · {view.occurred_at:%Y-%m-%d %H:%M} UTC"))
+    if view.resolved_at is not None:
+        console.print(text(f"the alert is resolved since {view.resolved_at:%Y-%m-%d %H:%M} UTC", "green"))
     if context is not None:
         console.print(text(f"{view.answers} tool answers recorded, {_usage(view)}", "dim"))
     if view.status.has_diagnosis:
@@ -145,6 +147,7 @@ def told_as_json(state: IncidentState, context: IncidentContext | None) -> dict[
         provider=state.provider,
         next_attempt_at=state.next_attempt_at,
         deferred=state.is_deferred,
+        resolved_at=state.resolved_at,
     )
     if context is not None:
         told["diagnosis"] = _dumped(context.diagnosis)

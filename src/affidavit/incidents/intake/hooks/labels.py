@@ -21,6 +21,9 @@ class LabelNames:
         return {**labels, **{ours: labels[theirs] for ours, theirs in self.names.items() if labels.get(theirs)}}
 
 
+NO_NAMES = LabelNames()
+
+
 def label_names(setting: str) -> LabelNames:
     """From `node=labels.kubernetes_node,function_name=labels.lambda`. Raises InputRefused naming the wrong part."""
     names: dict[str, str] = {}
