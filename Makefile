@@ -55,6 +55,7 @@ format: setup ## rewrite the sources the way `make check` wants them
 
 docs: setup ## write docs/reference again out of rules, checks and commands
 	@$(BIN)/python -m affidavit.entrypoints.cli.reference.pages
+	@$(BIN)/python -m release.chart
 
 clients: setup ## the MCP server with clients from elsewhere (TypeScript, Inspector, fastmcp, LangChain, conformance suite); needs Node 20
 	@$(BIN)/python -m tests.clients

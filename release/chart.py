@@ -26,11 +26,15 @@ _OWN = {"AFFIDAVIT_DATA"}
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m release.chart", description=__doc__)
-    parser.add_argument("--helm", required=True, help="a Python that has helm-python-sdk")
+    parser.add_argument("--helm", default="", help="a Python that has helm-python-sdk; without: only names of settings")
     given = parser.parse_args()
     _write_setting_names()
+    return _render(given.helm) if given.helm else 0
+
+
+def _render(helm: str) -> int:
     for case in sorted(CASES.glob("*.yaml")):
-        done = _rendered(given.helm, case)
+        done = _rendered(helm, case)
         if isinstance(done, str):
             print(f"{case.name}: {done}", file=sys.stderr)
             return 1
@@ -47,8 +51,9 @@ def settings_of_the_chart() -> list[str]:
 
 
 def digest() -> str:
-    """Of everything that a rendering depends on."""
-    files = [path for folder in (CHART, CASES) for path in sorted(folder.rglob("*")) if path.is_file()]
+    """Of everything that a rendering depends on; the schema only refuses."""
+    found = [path for folder in (CHART, CASES) for path in sorted(folder.rglob("*")) if path.is_file()]
+    files = [path for path in found if path != SCHEMA]
     content = b"".join(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes() for path in files)
     return hashlib.sha256(content).hexdigest()
 

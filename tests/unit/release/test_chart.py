@@ -102,7 +102,7 @@ def test_the_chart_has_the_version_of_the_package_and_the_settings_of_today() ->
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert chart["appVersion"] == __version__
     schema = json.loads(SCHEMA.read_text())
-    assert schema["properties"]["settings"]["propertyNames"]["enum"] == settings_of_the_chart(), "run `make chart`"
+    assert schema["properties"]["settings"]["propertyNames"]["enum"] == settings_of_the_chart(), "run `make docs`"
 
 
 def test_the_image_holds_what_the_chart_can_switch_on() -> None:
