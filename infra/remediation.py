@@ -23,6 +23,8 @@ FUNCTIONS = (
     "lambda:UpdateAlias",
     "lambda:UpdateFunctionConfiguration",
 )
+# Variables that come back are read from a published version, right before they are set.
+VERSIONS = ("lambda:GetFunctionConfiguration",)
 EVENT_SOURCES = ("lambda:UpdateEventSourceMapping",)
 ROLES = ("iam:AttachRolePolicy", "iam:DeleteRolePolicy", "iam:DetachRolePolicy", "iam:PutRolePolicy")
 POLICIES = ("iam:SetDefaultPolicyVersion",)
@@ -77,6 +79,10 @@ class Remediation(Stack):
         """Without a default: who deploys this says what it may reach. `*` is for accounts that hold nothing else."""
         parameter = CfnParameter(self, name, min_length=1, description=f"{about}: a name, or its beginning and a star")
         return parameter.value_as_string
+
+    @property
+    def _versions(self) -> str:
+        return f"{names.function_arn(self._functions)}:*"
 
     def _node_document(self) -> None:
         """What repairs run on nodes, and nothing else: its operations are fixed."""
@@ -135,6 +141,7 @@ class Remediation(Stack):
         own = names.placed(f"arn:{{partition}}:iam::{{account}}:role/{self._options.name('*')}")
         iam_arn = "arn:{partition}:iam::{account}:%s"
         yield _statement("RepairFunctions", FUNCTIONS, [names.function_arn(self._functions)])
+        yield _statement("ReadVersions", VERSIONS, [names.function_arn(self._functions), self._versions])
         yield _statement("RepairEventSources", EVENT_SOURCES, [_MAPPINGS], tag)
         yield _statement("RepairRoles", ROLES, [iam_arn % f"role/{self._roles}"])
         yield _statement("RepairPolicies", POLICIES, [iam_arn % f"policy/{self._policies}"])
@@ -150,6 +157,7 @@ class Remediation(Stack):
         named = (_MAPPINGS, "arn:{partition}:kms:{region}:{account}:key/*", _QUEUES, _GROUPS)
         for resource in (*map(_ec2, (*_NETWORK_KINDS, "instance/*")), *named):
             explain(policy, resource, "repair")
+        explain(policy, f"{names.function_arn('<RepairableFunctions>')}:*", "versions")
         own = f"arn:{{partition}}:iam::{{account}}:role/{self._options.name('*')}"
         explain(policy, own, "denied")
 

@@ -19,6 +19,7 @@ REASONS = {
     "metric": "PutMetricData knows no resource; a condition fixes the namespace.",
     "interfaces": "Lambda makes the network interfaces itself, and EC2 names them afterwards.",
     "repair": "EC2, KMS, SQS and Lambda name these things; the tag that marks what may be repaired is required.",
+    "versions": "Lambda numbers the versions of a function; the functions are named by who deploys this.",
     "denied": "The statement denies: the more it reaches, the less is allowed.",
     "chaos": "EC2 names these things; the tag that only the demo carries is required.",
 }

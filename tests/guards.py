@@ -15,7 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 HOME = "src/affidavit/remediation"
 C = "tests/unit/console/test_console"
-E, A, P, R = (f"tests/unit/remediation/test_{name}.py" for name in ("executor", "approvals", "proposing", "critic"))
+E, A, P, R, N, Q, V = (
+    f"tests/unit/remediation/test_{name}.py"
+    for name in ("executor", "approvals", "proposing", "critic", "node_actions", "sqs_redrive", "variables")
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +76,16 @@ GUARDS = (
     guard("the source is about the subject", "critic.py", "            yield from foreign_target(action, incident.subject, said, self.reader)\n", "", f"{R}::test_a_state_of_another_function_is_no_source"),
     guard("rules stand whole", "review/network_scope.py", " and any(wanted <= set(_single(one)) for one in listed(told))", "", f"{R}::test_parts_of_two_rules_do_not_make_a_third"),
     guard("injected orders", "review/source_checks.py", "elif not check(action.arguments, action.target, said):", "elif False:", f"{P}::test_two_hundred_injected_orders_give_no_unregistered_action_and_no_wider_argument"),
+    guard("positions alone", "resolver.py", "if 0 <= one < len(repairs)", "", f"{R}::test_a_chat_model_orders_leaves_out_and_objects_and_nothing_else"),
+    guard("no opinion lifts a refusal", "critic.py", "return found or self._objections(plan)", "return self._objections(plan)", f"{R}::test_a_chat_model_orders_leaves_out_and_objects_and_nothing_else"),
+    guard("a fifth of a group", "actions/nodes/group.py", "if len(unwell) + missing > most:", "if False:", f"{N}::test_at_most_a_fifth_of_a_group_is_unhealthy_and_one_is_handled_at_a_time"),
+    guard("one node at a time", "actions/nodes/group.py", "if others := [one for one in moving if one != instance_id]:", "if others := list[str]():", f"{N}::test_at_most_a_fifth_of_a_group_is_unhealthy_and_one_is_handled_at_a_time"),
+    guard("evidence before a node is lost", "actions/nodes/reboot.py", ' if said.get("has_evidence") is True else ""', "", f"{N}::test_without_evidence_in_store_or_an_allowed_cluster_nothing_is_lost"),
+    guard("allowed clusters", "sources/node_identity.py", "if cluster is None or cluster not in self.allowed_clusters:", "if cluster is None:", f"{N}::test_without_evidence_in_store_or_an_allowed_cluster_nothing_is_lost"),
+    guard("our own document", "review/node_checks.py", "return is_ours and is_pinned and arguments", "return arguments", f"{N}::test_the_critic_refuses_another_node_document_or_operation"),
+    guard("dead letters of this queue", "actions/services/sqs_redrive.py", "if dead_letters_of(queue, reader) != aim.target:", "if False:", f"{Q}::test_only_the_dead_letters_of_the_queue_that_feeds_it_go_back_and_slowly"),
+    guard("so many a second", "actions/services/sqs_redrive.py", "if not 1 <= int(str(aim.arguments[\"per_second\"])) <= PER_SECOND:", "if False:", f"{Q}::test_only_the_dead_letters_of_the_queue_that_feeds_it_go_back_and_slowly"),
+    guard("variables that are known good", "review/source_checks.py", " and said.document.get(GOOD_VARIABLES) is True", "", f"{V}::test_variables_come_back_from_the_version_that_the_known_good_state_vouches_for"),
 )  # fmt: skip
 
 

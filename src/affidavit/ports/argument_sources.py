@@ -9,6 +9,8 @@ from typing import Protocol
 from affidavit.evidence.subject import Subject
 from affidavit.ports.json import Item
 
+GOOD_VARIABLES = "environment_is_known_good"
+
 
 class SourceKind(StrEnum):
     """In the order of trust."""
@@ -49,7 +51,8 @@ class SourceDocument:
     - `baseline`: the captured state as `affidavit baseline show --json` prints it.
     - `trail_event`: CloudTrail's own record (`eventName`, `requestParameters`, `eventTime`, …).
     - `policy_version`: `{"policy_arn", "version_id", "document"}`.
-    - `function_version`: GetFunctionConfiguration of the version, values of variables as digests.
+    - `function_version`: GetFunctionConfiguration of the version without values of variables; GOOD_VARIABLES tells
+      whether the newest known-good state had exactly these.
     - `alias_target`: `{"alias_arn", "function_version", "routing"}`.
     - `node`: `{"instance_id", "instance_arn", "cluster", "group", "document", "has_evidence"}`.
     """

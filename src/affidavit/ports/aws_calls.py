@@ -6,6 +6,9 @@ from typing import Protocol
 
 from affidavit.ports.json import Item, JsonValue
 
+# Stands for variables in a call: `{"VariablesOf": "arn:…:function:f:3"}`. The changer puts those of that version there.
+VARIABLES_OF = "VariablesOf"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApiCall:

@@ -13,12 +13,14 @@ from affidavit.ports.argument_sources import ArgumentSources
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item
+from affidavit.ports.repair_adviser import RepairAdviser
 from affidavit.remediation.actions.action_type import ActionType, Aim, Reading
 from affidavit.remediation.actions.arns import parse_arn
 from affidavit.remediation.actions.catalog import catalog
 from affidavit.remediation.citations import Citations
 from affidavit.remediation.plan.records import POLICY_VERSION, Action, Plan, UndoClass
-from affidavit.remediation.plan.seal import sha256_of
+from affidavit.remediation.plan.rendering import rendered
+from affidavit.remediation.plan.seal import plan_bytes, seal_of, sha256_of
 from affidavit.remediation.refused import refused_calls
 from affidavit.remediation.review.belonging import foreign_target
 from affidavit.remediation.review.node_checks import restarts_another
@@ -37,13 +39,22 @@ class Critic:
     sources: ArgumentSources
     citations: Citations
     clock: Clock
+    adviser: RepairAdviser | None = None
+    """May add refusals to a plan that passed, and lift none."""
 
     def refusals(self, plan: Plan, incident: Incident, diagnosis: Diagnosis) -> list[str]:
         """Every reason against the plan. Empty: it may be shown to people."""
         found = [*self._of_plan(plan, incident), *self.citations.problems(plan)]
         for number, action in enumerate(plan.actions, start=1):
             found += [f"action {number}: {why}" for why in self._of_action(plan, action, incident, diagnosis)]
-        return found
+        return found or self._objections(plan)
+
+    def _objections(self, plan: Plan) -> list[str]:
+        """Asked only of a plan that nothing else speaks against: no word of it could save another one."""
+        if self.adviser is None:
+            return []
+        shown = rendered(plan_bytes(plan), seal_of(plan))
+        return [f"a chat model objects: {why}" for why in self.adviser.objections(shown)]
 
     def _of_plan(self, plan: Plan, incident: Incident) -> Iterator[str]:
         if not plan.actions or len(plan.actions) > MOST_ACTIONS:

@@ -11,6 +11,7 @@ from affidavit.incidents.incident import Incident
 from affidavit.ports.argument_sources import ArgumentSources, SourceDocument, SourceKind
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.clock import Clock
+from affidavit.ports.repair_adviser import RepairAdviser
 from affidavit.remediation.actions.action_type import ActionType, Aim
 from affidavit.remediation.actions.catalog import catalog
 from affidavit.remediation.actions.nodes.service_restart import SERVICES
@@ -25,7 +26,10 @@ _TAKES_AWAY = ("Revoke", "Detach", "Disable")
 BREAKS_WITHIN = timedelta(hours=24)
 # Deals with what a fault left behind: only when nothing else is left to repair, else the same would happen again.
 _AFTERWARDS = frozenset({"sqs.redrive"})
-NO_SOURCE = "no known-good state, change event or former version says what was there"
+NO_SOURCE = (
+    "no known-good state, change event or former version says what was there; of environment variables only published "
+    "versions do, one with the good ones and one with those of now"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +40,15 @@ class Resolver:
     expiry: timedelta = timedelta(hours=1)
     proof_window: timedelta = timedelta(minutes=10)
     least_approvals: int = 1
+    adviser: RepairAdviser | None = None
+    """May leave actions out and order them. Arguments and types are not its to say."""
 
     def resolve(self, incident: Incident, diagnosis: Diagnosis, *, created_by: str) -> Plan:
         """A plan, perhaps of advice alone. The same diagnosis, sources and live state give the same actions."""
         said = self.sources.about(incident.subject, before=incident.occurred_at)
         found = tuple(self._actions(incident, diagnosis, said))
-        actions = tuple(one for one in found if one.type not in _AFTERWARDS) or found
+        repairs = tuple(one for one in found if one.type not in _AFTERWARDS) or found
+        actions = self._advised(diagnosis, repairs)
         now = self.clock.now()
         high = any(action.risk is RiskLevel.HIGH for action in actions)
         return Plan(
@@ -51,7 +58,7 @@ class Resolver:
             account=incident.account,
             region=incident.region,
             actions=actions,
-            advice=(*_advice(diagnosis, has_actions=bool(actions)), *_later(found, actions)),
+            advice=(*_advice(diagnosis, has_actions=bool(actions)), *_later(found, repairs), *_left(repairs, actions)),
             symptom=Symptom(subject=incident.subject, window_seconds=int(self.proof_window.total_seconds())),
             on_failed_proof=OnFailedProof.UNDO if all(map(_can_be_sent_back, actions)) else OnFailedProof.HAND_OVER,
             needed_approvals=max(2 if high else 1, self.least_approvals),
@@ -60,6 +67,13 @@ class Resolver:
             created_at=now,
             expires_at=now + self.expiry,
         )
+
+    def _advised(self, diagnosis: Diagnosis, repairs: tuple[Action, ...]) -> tuple[Action, ...]:
+        """In the adviser's order, without what it leaves out; all of them where its answer is of no use."""
+        if self.adviser is None or len(repairs) < 2:
+            return repairs
+        said = self.adviser.chosen(diagnosis.root_cause, [_described(one) for one in repairs])
+        return tuple(repairs[one] for one in dict.fromkeys(said) if 0 <= one < len(repairs)) or repairs
 
     def _actions(self, incident: Incident, diagnosis: Diagnosis, said: Sequence[SourceDocument]) -> Iterator[Action]:
         """Of each thing that an action would change, what the most trusted source says."""
@@ -137,6 +151,16 @@ def _was_given_up(said: SourceDocument, incident: Incident) -> bool:
 def _basis(diagnosis: Diagnosis) -> tuple[int, ...]:
     cited = sorted({index for step in diagnosis.remediation_plan for index in step.evidence_basis})
     return tuple(cited) or tuple(range(len(diagnosis.evidence)))
+
+
+def _described(action: Action) -> str:
+    return f"{action.type} on {action.target}: {action.precondition.state} becomes {action.expected}"
+
+
+def _left(repairs: Sequence[Action], planned: Sequence[Action]) -> Iterator[Advice]:
+    for action in repairs:
+        if action not in planned:
+            yield Advice(step=f"{action.type} on {action.target}", why="the chat model left it out of the plan")
 
 
 def _later(found: Sequence[Action], planned: Sequence[Action]) -> Iterator[Advice]:

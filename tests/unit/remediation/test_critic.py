@@ -1,6 +1,6 @@
 """The Critic on roles, networks and keys: what the source says passes, everything wider or foreign is refused."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -21,7 +21,7 @@ from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import catalog
-from affidavit.remediation.citations import StoredCitations
+from affidavit.remediation.citations import StoredCitations, diagnosis_digest
 from affidavit.remediation.critic import Critic
 from affidavit.remediation.plan.records import Action, Plan
 from affidavit.remediation.plan.seal import precondition_of
@@ -42,25 +42,38 @@ class Review:
     made: Made
     workshop: Workshop
     incident: Incident
+    adviser: Any = None
+
+    @property
+    def stored(self) -> Diagnosis:
+        context = self.workshop.bench.contexts.get_context(self.incident.incident_id)
+        assert context is not None and context.diagnosis is not None
+        return context.diagnosis
 
     @property
     def diagnosis(self) -> Diagnosis:
-        context = self.workshop.bench.contexts.get_context(self.incident.incident_id)
-        assert context is not None and context.diagnosis is not None
-        return context.diagnosis.model_copy(update={"fault_types": FAULT_TYPES})
+        return self.stored.model_copy(update={"fault_types": FAULT_TYPES})
 
     def plan(self, *said: SourceDocument) -> Plan:
         self.workshop.sources.documents = list(said)
-        resolver = Resolver(reader=self.made.reader, sources=self.workshop.sources, clock=self.workshop.clock)
-        return resolver.resolve(self.incident, self.diagnosis, created_by=ROBOT)
+        resolver = Resolver(
+            reader=self.made.reader, sources=self.workshop.sources, clock=self.workshop.clock, adviser=self.adviser
+        )
+        plan = resolver.resolve(self.incident, self.diagnosis, created_by=ROBOT)
+        # The bench stored a diagnosis of one fault; here it has several.
+        return replace(plan, diagnosis_sha256=diagnosis_digest(self.stored))
 
     def refusals(self, plan: Plan) -> list[str]:
         bench, sources = self.workshop.bench.supervisor, self.workshop.sources
         citations = StoredCitations(contexts=bench.contexts, records=bench.records, sources=sources)
-        critic = Critic(reader=self.made.reader, sources=sources, citations=citations, clock=self.workshop.clock)
-        found = critic.refusals(plan, self.incident, self.diagnosis)
-        # The bench's diagnosis is about a permission; the others are made of it.
-        return [one for one in found if one != "the diagnosis is not the one that the plan was made from"]
+        critic = Critic(
+            reader=self.made.reader,
+            sources=sources,
+            citations=citations,
+            clock=self.workshop.clock,
+            adviser=self.adviser,
+        )
+        return critic.refusals(plan, self.incident, self.diagnosis)
 
     def forged(self, action: Action, **changes: Any) -> Action:
         """As somebody would forge it: whole in itself, with other arguments or another target."""
@@ -221,6 +234,37 @@ def test_a_fix_that_only_stops_traffic_is_refused_for_every_type(review: Review)
         )
         refusals = review.refusals(replace(plan, actions=(stopping,), blast_radius=(target,)))
         assert any("only stop the traffic" in why for why in refusals), (name, arguments)
+
+
+@dataclass
+class Adviser:
+    """A chat model's opinion, as a test writes it."""
+
+    order: tuple[int, ...] = ()
+    against: tuple[str, ...] = ()
+
+    def chosen(self, cause: str, candidates: Sequence[str]) -> Sequence[int]:
+        return self.order
+
+    def objections(self, plan: str) -> Sequence[str]:
+        return self.against
+
+
+def test_a_chat_model_orders_leaves_out_and_objects_and_nothing_else(review: Review) -> None:
+    with broken(review.made, "lose_policy", "disable") as good:
+        rules = review.plan(good)
+        first, second = rules.actions
+        orders = {(1, 0): [second, first], (1,): [second], (7, -1): [first, second], (): [first, second]}
+        for order, expected in orders.items():
+            review.adviser = Adviser(order=order)
+            plan = review.plan(good)
+            assert list(plan.actions) == expected, order
+            assert len(plan.actions) + len([one for one in plan.advice if "left it out" in one.why]) == 2
+            assert review.refusals(plan) == []
+        review.adviser = Adviser(against=("it is Friday",))
+        assert review.refusals(rules) == ["a chat model objects: it is Friday"]
+        review.adviser = Adviser(against=())
+        assert review.refusals(replace(rules, policy_version="0")), "no opinion lifts a refusal"
 
 
 def test_parts_of_two_rules_do_not_make_a_third() -> None:

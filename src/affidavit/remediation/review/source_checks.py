@@ -5,7 +5,7 @@ Arguments that only tell the direction (`is_attached`, `replaces`) must lead tow
 
 from collections.abc import Callable, Iterator, Mapping
 
-from affidavit.ports.argument_sources import SourceDocument, SourceKind
+from affidavit.ports.argument_sources import GOOD_VARIABLES, SourceDocument, SourceKind
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.plan.records import Action
 from affidavit.remediation.review.network_scope import allows_entry, allows_route, allows_rule
@@ -51,6 +51,9 @@ def _concurrency(arguments: Item, target: str, said: SourceDocument) -> bool:
 
 def _configuration(arguments: Item, target: str, said: SourceDocument) -> bool:
     path, wanted = str(arguments.get("path")), arguments.get("value")
+    if path == "Environment":
+        # Variables are named by the version that has them, and a known-good state must have had the same.
+        return said.source.reference == f"{target}:{wanted}" and said.document.get(GOOD_VARIABLES) is True
     if said.source.kind is SourceKind.BASELINE:
         return wanted is not None and kept(said, "configuration", "settings", path) == wanted
     if said.source.kind is SourceKind.FUNCTION_VERSION:

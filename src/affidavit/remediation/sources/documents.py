@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from affidavit.baselines.sheet import mapping
 from affidavit.baselines.store import KnownGood
-from affidavit.ports.argument_sources import ArgumentSource, SourceDocument, SourceKind
+from affidavit.ports.argument_sources import GOOD_VARIABLES, ArgumentSource, SourceDocument, SourceKind
 from affidavit.ports.json import Item
 from affidavit.ports.workload_inspector import PolicyVersion
 from affidavit.remediation.plan.seal import sha256_of
@@ -24,9 +24,10 @@ def of_policy_version(arn: str, version: PolicyVersion, document: Item) -> Sourc
     return _made(SourceKind.POLICY_VERSION, f"{arn}#{version.version_id}", moment(version.created_at), said)
 
 
-def of_function_version(configuration: Item) -> SourceDocument:
+def of_function_version(configuration: Item, *, has_good_variables: bool) -> SourceDocument:
     at = moment(str(configuration.get("LastModified")))
-    return _made(SourceKind.FUNCTION_VERSION, str(configuration["FunctionArn"]), at, configuration)
+    said: Item = {**configuration, GOOD_VARIABLES: has_good_variables}
+    return _made(SourceKind.FUNCTION_VERSION, str(configuration["FunctionArn"]), at, said)
 
 
 def of_alias_event(event: Item, function_arn: str) -> SourceDocument | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from affidavit.baselines.permissions import role_name
+from affidavit.baselines.sheet import mapping
 from affidavit.baselines.store import KnownGoodStore
 from affidavit.errors import AffidavitError, NotFound, UpstreamFailed
 from affidavit.evidence.subject import Subject, SubjectKind
@@ -130,14 +131,25 @@ class RecordedSources:
         return documents.of_policy_version(arn, version, self.inspector.policy_version(arn, version_id))
 
     def _function_versions(self, name: str) -> Iterator[SourceDocument]:
-        yield from (documents.of_function_version(one) for one in self.inspector.function_versions(name))
+        for one in self.inspector.function_versions(name):
+            yield documents.of_function_version(one, has_good_variables=self._has_good_variables(one))
 
     def _function_version(self, qualified_arn: str) -> SourceDocument:
         versions = self.inspector.function_versions(qualified_arn.rsplit(":", 2)[-2])
         found = next((one for one in versions if one["FunctionArn"] == qualified_arn), None)
         if found is None:
             raise NotFound(f"there is no version {qualified_arn}", hint="propose again")
-        return documents.of_function_version(found)
+        return documents.of_function_version(found, has_good_variables=self._has_good_variables(found))
+
+    def _has_good_variables(self, version: Item) -> bool:
+        """Whether the newest known-good state had exactly these, by their keyed digests."""
+        qualified = str(version["FunctionArn"])
+        last = self.store.latest(qualified.rpartition(":")[0])
+        section = mapping(None if last is None else self.store.document(last).get("configuration"))
+        if "environment_digests" not in section:
+            return False
+        live = self.inspector.environment_digests(qualified, key=self.store.digest_key())
+        return dict(live) == dict(mapping(section["environment_digests"]))
 
 
 def _is_change(event: Item) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from botocore.config import Config
@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from affidavit.adapters.aws.clients import CONNECT_SECONDS, READ_SECONDS, AwsClients, code_of, translated
 from affidavit.adapters.aws.service_models import quick_session
 from affidavit.errors import Conflict, InputRefused
-from affidavit.ports.aws_calls import ApiCall, Changer, Grant
+from affidavit.ports.aws_calls import VARIABLES_OF, ApiCall, Changer, Grant
 from affidavit.ports.json import Item, JsonValue
 
 # STS takes an inline session policy of at most so many characters.
@@ -55,7 +55,7 @@ class _AssumedChanger:
         thing = f"{call.action} on {call.resource}"
         with translated(thing):
             try:
-                answer = getattr(self._client(call.service), call.operation)(**call.parameters)
+                answer = getattr(self._client(call.service), call.operation)(**self._filled(call.parameters))
             except ClientError as error:
                 if code_of(error) == _WOULD_SUCCEED and call.parameters.get("DryRun") is True:
                     return {}
@@ -65,6 +65,15 @@ class _AssumedChanger:
                     ) from error
                 raise
         return json.loads(json.dumps({key: answer[key] for key in answer if key != "ResponseMetadata"}, default=str))
+
+    def _filled(self, parameters: Item) -> Item:
+        """With the variables of the version that stands for them; they are held no longer than the call takes."""
+        environment = parameters.get("Environment")
+        version = environment.get(VARIABLES_OF) if isinstance(environment, Mapping) else None
+        if version is None:
+            return parameters
+        found = self._client("lambda").get_function_configuration(FunctionName=version).get("Environment", {})
+        return {**parameters, "Environment": {"Variables": found.get("Variables", {})}}
 
     def _client(self, service: str) -> Any:
         if service not in self._clients:

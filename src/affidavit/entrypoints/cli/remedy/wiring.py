@@ -14,10 +14,12 @@ from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.baselines.store import KnownGoodStore
 from affidavit.bootstrap import App, build_app
 from affidavit.entrypoints.supervision import NodeLines
+from affidavit.errors import AffidavitError
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.nodes.library.keys import markers_prefix
+from affidavit.ports.repair_adviser import RepairAdviser
 from affidavit.remediation.approvals.approval import Approvals
 from affidavit.remediation.approvals.people import Approver, IdentityProof
 from affidavit.remediation.citations import StoredCitations
@@ -34,6 +36,8 @@ from affidavit.remediation.sources.node_identity import NodeIdentity
 from affidavit.remediation.sources.recorded import RecordedSources
 from affidavit.remediation.switch import KillSwitch
 from affidavit.settings import Settings
+
+OFFLINE = "offline"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +77,7 @@ def build_remedy_desk(*, tell: Callable[[str], None] = lambda _: None) -> Remedy
         executor_role=settings.remediation_role_arn,
         least=settings.remediation_approvers,
     )
+    adviser = _adviser(settings)
     proposing = Proposing(
         states=IncidentStates(app.incident_state, app.clock),
         contexts=contexts,
@@ -83,8 +88,9 @@ def build_remedy_desk(*, tell: Callable[[str], None] = lambda _: None) -> Remedy
             expiry=timedelta(minutes=settings.remediation_expiry_minutes),
             proof_window=timedelta(minutes=settings.remediation_proof_minutes),
             least_approvals=settings.remediation_approvers,
+            adviser=adviser,
         ),
-        critic=Critic(reader=reader, sources=sources, citations=citations, clock=app.clock),
+        critic=Critic(reader=reader, sources=sources, citations=citations, clock=app.clock, adviser=adviser),
         plans=plans,
     )
     tools = ExecutorTools(
@@ -125,3 +131,16 @@ def _node_identity(app: App, reader: AwsStateReader) -> NodeIdentity:
         clock=app.clock,
         has_evidence=lambda instance_id: any(app.objects.list(markers_prefix(instance_id))),
     )
+
+
+def _adviser(settings: Settings) -> RepairAdviser | None:
+    """None without a chat model: rules choose, and checks decide, either way."""
+    if settings.chat_provider == OFFLINE or not settings.chat_model_id:
+        return None
+    from affidavit.agent.chat.providers.table import chat_model, provider_of
+    from affidavit.agent.repair_adviser import ChatRepairAdviser
+
+    try:
+        return ChatRepairAdviser(chat_model(settings), provider_of(settings))
+    except AffidavitError:
+        return None  # a key or a package is missing; `affidavit doctor model` says which
