@@ -29,7 +29,7 @@ _OBJECT = (
 
 
 class ChatRepairAdviser:
-    """A `RepairAdviser`."""
+    """What `remediation` calls a `RepairAdviser`, which what reads must not import."""
 
     def __init__(self, chat: BaseChatModel, provider: Provider, patience: Patience | None = None) -> None:
         self._chat, self._provider, self._patience = chat, provider, patience or Patience()

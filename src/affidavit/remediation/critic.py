@@ -13,10 +13,10 @@ from affidavit.ports.argument_sources import ArgumentSources
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item
-from affidavit.ports.repair_adviser import RepairAdviser
 from affidavit.remediation.actions.action_type import ActionType, Aim, Reading
 from affidavit.remediation.actions.arns import parse_arn
 from affidavit.remediation.actions.catalog import catalog
+from affidavit.remediation.adviser import RepairAdviser
 from affidavit.remediation.citations import Citations
 from affidavit.remediation.plan.records import POLICY_VERSION, Action, Plan, UndoClass
 from affidavit.remediation.plan.rendering import rendered

@@ -11,10 +11,10 @@ from affidavit.incidents.incident import Incident
 from affidavit.ports.argument_sources import ArgumentSources, SourceDocument, SourceKind
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.clock import Clock
-from affidavit.ports.repair_adviser import RepairAdviser
 from affidavit.remediation.actions.action_type import ActionType, Aim
 from affidavit.remediation.actions.catalog import catalog
 from affidavit.remediation.actions.nodes.service_restart import SERVICES
+from affidavit.remediation.adviser import RepairAdviser
 from affidavit.remediation.citations import diagnosis_digest
 from affidavit.remediation.plan.records import Action, Advice, OnFailedProof, Plan, PlanId, Symptom
 from affidavit.remediation.plan.seal import precondition_of

@@ -19,7 +19,7 @@ from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.nodes.library.keys import markers_prefix
-from affidavit.ports.repair_adviser import RepairAdviser
+from affidavit.remediation.adviser import RepairAdviser
 from affidavit.remediation.approvals.approval import Approvals
 from affidavit.remediation.approvals.people import Approver, IdentityProof
 from affidavit.remediation.citations import StoredCitations
