@@ -13,6 +13,7 @@ from benchmarks import cases
 from benchmarks.bundles import hundred_patterns
 from benchmarks.cases import Result
 from benchmarks.console import page_costs
+from benchmarks.node_incident import node_incident
 from benchmarks.patterns import slowest_pattern
 
 DENSITIES = (0.0001, 0.001, 0.05)
@@ -44,6 +45,7 @@ def groups(full: RulePack, rounds: int, sizes: list[int]) -> dict[str, Group]:
     found["cold"] = lambda: cases.cold_speed(full, rounds)
     found["members"] = lambda: cases.small_members(pack, rounds)
     found["console"] = page_costs
+    found["node-incident"] = lambda: node_incident(rounds)
     if 2000 in sizes:
         found["linear"] = lambda: cases.linearity(pack, 3)
         found["memory"] = lambda: cases.memory(pack)
