@@ -1,7 +1,7 @@
 """Assembles the index: findings, coverage, gaps and its content id."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -11,6 +11,8 @@ from affidavit.bundle.unpack import UnpackedFile
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.confidence import confidence
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
+from affidavit.evidence.finding import EXCERPT_CHARACTERS, Finding
+from affidavit.evidence.utf16 import text_of
 from affidavit.index.build import Built, ScannedText, build_findings
 from affidavit.index.clock_and_checks import Survey
 from affidavit.index.identity import bundle_digest, content_id
@@ -30,6 +32,8 @@ _TAILED = 100_000_000
 _EVENTS = ".evtx"
 _EVENTS_AS_TEXT = "eventlogs.csv"
 _TAILED_LOGS = ("var_log/messages", "var_log/syslog")
+# A verdict looks at no more of a line.
+_LONGEST_READ = 16 << 10
 # A kernel log that begins later than this after boot has lost its beginning.
 _RING_START = 60 * 1_000_000
 
@@ -80,6 +84,7 @@ def assemble_index(
                 confidence=confidence(coverage, built.findings, gaps),
                 facts=[measured_fact(keys[each.path], bundle.locations[each.path], each) for each in surveyed.facts],
                 first_steps={rule.id: rule.first_steps[0] for rule in knowledge.rules},
+                lines=dict(_long_lines(built.findings, bundle)),
             ),
             known_graph(),
         ),
@@ -87,6 +92,17 @@ def assemble_index(
         bundle_digest=bundle_digest(bundle.files),
     )
     return replace(index, index_id=content_id(index_document(index)))
+
+
+def _long_lines(findings: Iterable[Finding], bundle: StoredBundle) -> Iterator[tuple[str, str]]:
+    """Lines that are longer than what is quoted of them, by finding."""
+    for finding in findings:
+        span, quoted = finding.evidence.byte_offset, finding.evidence.excerpt
+        if span is not None and len(quoted) == EXCERPT_CHARACTERS:
+            length = min(span.end - span.start, _LONGEST_READ)
+            with bundle.locations[finding.evidence.source_file].open("rb") as file:
+                file.seek(span.start)
+                yield finding.finding_id, text_of(file.read(length))
 
 
 def _was_scanned(file: UnpackedFile, scanned: Mapping[str, ScannedFile]) -> bool:

@@ -38,7 +38,7 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True)
 class VerdictInput:
-    """The input of a verdict. `first_steps` maps a rule to what to do first."""
+    """The input of a verdict. `first_steps` maps a rule to what to do first, `lines` a finding to its whole line."""
 
     findings: Sequence[Finding]
     files: Collection[str]
@@ -47,6 +47,7 @@ class VerdictInput:
     confidence: Confidence
     facts: Sequence[Fact] = ()
     first_steps: Mapping[str, str] = field(default_factory=dict[str, str])
+    lines: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def conclude(evidence: VerdictInput, graph: CausalGraph) -> NodeVerdict:
@@ -61,7 +62,7 @@ class _Case:
         self.clocks: NodeClocks = read_clocks(
             evidence.findings, booted_at=evidence.booted_at, collected_at=evidence.collected_at
         )
-        self.seen = see(evidence.findings, graph)
+        self.seen = see(evidence.findings, graph, evidence.lines)
         self.refuted = self._refuted()
         links = accepted_links(self.seen, graph, self.clocks, self.refuted)
         self.causes: dict[str, list[AcceptedLink]] = {}
@@ -101,8 +102,8 @@ class _Case:
     def _roots(self) -> list[SeenCondition]:
         """The causes to lead with: those open now or, when nothing is open, those that are over."""
         able = [each for each in self.seen.values() if self._can_lead(each)]
-        open_now = [each for each in able if each.is_open]
-        over = [each for each in able if not each.is_open and each.worth_explaining]
+        open_now = [each for each in able if each.is_open or (each.holds_on and self._explains_open(each.id))]
+        over = [each for each in able if each not in open_now and each.worth_explaining]
         is_anything_open = open_now or any(
             each.is_open and each.worth_explaining and each.condition.role is CauseRole.EFFECT
             for each in self.seen.values()
@@ -116,8 +117,11 @@ class _Case:
         if not self._is_first(each.id):
             return False
         if each.condition.role is CauseRole.STATE or not each.worth_explaining:
-            return any(self.seen[name].is_open and self.seen[name].worth_explaining for name in self._reached(each.id))
+            return self._explains_open(each.id)
         return True
+
+    def _explains_open(self, name: str) -> bool:
+        return any(self.seen[other].is_open and self.seen[other].worth_explaining for other in self._reached(name))
 
     def _is_first(self, name: str) -> bool:
         """Whether nothing seen explains it, except conditions that it explains itself and that began no earlier."""

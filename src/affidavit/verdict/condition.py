@@ -50,7 +50,7 @@ class ShownBy(_Data):
 
     by: str
     says: str | None = None
-    """A pattern in the quoted line or in what was measured."""
+    """A pattern in the line or in what was measured."""
     unless: str | None = None
     where: dict[str, str] = {}
     """By kind of entity: a pattern that one of the finding's names of this kind must match."""
@@ -60,10 +60,11 @@ class ShownBy(_Data):
     """Counts only when one of these rules found something, in whichever component: a second witness."""
     component: str | None = None
 
-    def fits(self, finding: Finding) -> bool:
+    def fits(self, finding: Finding, line: str) -> bool:
+        """`line` is the whole line that the finding quotes: what went wrong often stands at its end."""
         if self.component is not None and finding.component != self.component:
             return False
-        text = f"{finding.evidence.excerpt}\n{finding.detail or ''}"
+        text = f"{line}\n{finding.detail or ''}"
         if self.says is not None and not _search(self.says, text):
             return False
         if self.unless is not None and _search(self.unless, text):

@@ -35,7 +35,9 @@ class CausalPath:
 class CausalGraph:
     conditions: Mapping[str, Condition]
 
-    def shown_by(self, finding: Finding, seen_rules: Iterable[tuple[str, str]]) -> list[tuple[Condition, int]]:
+    def shown_by(
+        self, finding: Finding, line: str, seen_rules: Iterable[tuple[str, str]]
+    ) -> list[tuple[Condition, int]]:
         """The condition that the finding shows, with the position of the sign that matched; empty when there is none.
 
         A sign that names the rule goes before one that names its signal family. `seen_rules` are rules and the
@@ -46,7 +48,7 @@ class CausalGraph:
             fitting = [
                 (condition, place)
                 for condition, place, sign in self._signs.get(name, ())
-                if sign.fits(finding) and _holds(sign, finding, seen)
+                if sign.fits(finding, line) and _holds(sign, finding, seen)
             ]
             if fitting:
                 # The first condition that claims the rule wins.

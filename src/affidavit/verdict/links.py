@@ -45,7 +45,7 @@ def _link(
     clocks: NodeClocks,
     seen: Mapping[str, SeenCondition],
 ) -> AcceptedLink | None:
-    if effect.is_harmless or (effect.is_open and not cause.is_open):
+    if effect.is_harmless or (effect.is_open and not cause.holds_on):
         return None
     # When a condition in between is seen, its two shorter links are used instead.
     if any(step in seen and not seen[step].is_harmless for step in path.through):

@@ -45,6 +45,12 @@ class SeenCondition:
         return any(finding.state not in (*_ENDED, *_HARMLESS) for finding in told)
 
     @cached_property
+    def holds_on(self) -> bool:
+        """Open, or silent by now but of a kind that stays until somebody acts: a broken device says so once."""
+        told = self.worth_explaining or self.findings
+        return self.is_open or (self.condition.lasts and any(finding.state is FaultState.OVER for finding in told))
+
+    @cached_property
     def current(self) -> tuple[Finding, ...]:
         """Findings that are open now, or all when none is. Notes, such as a start, do not say when a fault began."""
         told = self.worth_explaining or self.findings
@@ -78,13 +84,17 @@ class SeenCondition:
         return frozenset(entity.name for finding in self.findings for entity in finding.entities if entity.kind == kind)
 
 
-def see(findings: Sequence[Finding], graph: CausalGraph) -> dict[str, SeenCondition]:
-    """Conditions by id. A finding that no condition claims becomes a condition of its own."""
+def see(findings: Sequence[Finding], graph: CausalGraph, lines: Mapping[str, str]) -> dict[str, SeenCondition]:
+    """Conditions by id. A finding that no condition claims becomes a condition of its own.
+
+    `lines` are the lines, by finding, of which the excerpt is only the beginning.
+    """
     rules = {(finding.rule, finding.component) for finding in findings}
     shown: dict[str, list[tuple[int, Finding]]] = {}
     conditions: dict[str, Condition] = {}
     for finding in findings:
-        for condition, place in graph.shown_by(finding, rules) or _own(finding):
+        line = lines.get(finding.finding_id, finding.evidence.excerpt)
+        for condition, place in graph.shown_by(finding, line, rules) or _own(finding):
             conditions[condition.id] = condition
             shown.setdefault(condition.id, []).append((place, finding))
     return {name: _folded(conditions[name], signs) for name, signs in shown.items()}
