@@ -19,7 +19,8 @@ NEARLY_FULL = 0.95
 # What the program's own code or the bare name of an error says; anything else says more.
 _VAGUE = ("code", "general")
 _TROUBLE = re.compile(r"\b(fatal|error|fail(ed|ure|s)?|cannot|could not|unable to|abort(ed)?|panic)\b", re.IGNORECASE)
-BARE_STATUS = "http-4xx"
+SERVER_ERROR = "server-error-bare"
+BARE_STATUS = ("http-4xx", SERVER_ERROR)
 _SPARED = re.compile(r"fall(ing|s)? ?back|default|continu(e|ing)|ignor(ed|ing)|skipp(ed|ing)|optional", re.IGNORECASE)
 
 
@@ -106,7 +107,7 @@ def complaints_of(run: Run, *, with_warnings: bool) -> tuple[Reason, ...]:
 
 def without_bare_status(known: Sequence[Reason]) -> tuple[Reason, ...]:
     """A client's line with no more than the status says nothing beside one that says why."""
-    telling = tuple(one for one in known if one.label != BARE_STATUS)
+    telling = tuple(one for one in known if one.label not in BARE_STATUS)
     return telling or tuple(known)
 
 
@@ -205,7 +206,7 @@ def _of_timeout(run: Run, told: Sequence[Reason]) -> Reason:
 
 
 def _is_wait(reason: Reason) -> bool:
-    return reason.family in ("dependency", "network", "throttled") and reason.label != BARE_STATUS
+    return reason.family in ("dependency", "network", "throttled") and reason.label not in BARE_STATUS
 
 
 def _of_report(run: Run) -> Reason:

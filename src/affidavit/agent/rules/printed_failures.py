@@ -10,7 +10,15 @@ from dataclasses import replace
 from typing import Any, cast
 
 from affidavit.agent.rules.alert import RaisedBy
-from affidavit.agent.rules.failure_reasons import UNREAD, Reason, is_telling, read_reason, said, without_bare_status
+from affidavit.agent.rules.failure_reasons import (
+    SERVER_ERROR,
+    UNREAD,
+    Reason,
+    is_telling,
+    read_reason,
+    said,
+    without_bare_status,
+)
 from affidavit.workloads.runs import Run, Statement
 from affidavit.workloads.runs.lines import LogLevel
 
@@ -25,7 +33,6 @@ _COMMON = frozenset(
 _ENOUGH = 2
 _SHARE = 0.6
 _LONGEST = 4000
-SERVER_ERROR = "http-5xx"
 # In the words of JSON, Python's and Node's way to print an object, and query strings.
 _RETURNED = re.compile(
     r"(?i)[\"']?status_?code[\"']?\s*[:=]\s*[\"']?5\d\d\b|[\"']?\b(success|ok|succeeded)\b[\"']?\s*[:=]\s*[\"']?false\b"
@@ -55,7 +62,7 @@ def printed_failures(run: Run, raised: RaisedBy) -> tuple[Reason, ...]:
 def _reason(statement: Statement) -> Reason:
     """A server error that the run itself returns is its own answer, not that of a service it called."""
     found = read_reason(statement)
-    is_own = found.label == SERVER_ERROR and _RETURNED.search(statement.text[:_LONGEST]) is not None
+    is_own = found.label in (SERVER_ERROR, "http-5xx") and _RETURNED.search(statement.text[:_LONGEST]) is not None
     return replace(found, label=UNREAD, match=None) if is_own else found
 
 

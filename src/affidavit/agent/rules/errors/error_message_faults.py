@@ -101,7 +101,7 @@ def _fault(facts: Facts, reason: Reason) -> Fault:
     if unset := _unset_variable(facts, reason):
         listed = facts.point(CONFIG, "EnvironmentVariableNames", shows="The variables that are set.")
         kind, cause, proof = FaultType.CONFIGURATION, f"the environment variable {unset} is not set", proofs(listed)
-        is_sure = True
+        is_sure = reason.label == "variable-missing" or _reads_environment(reason)
     elif match.kind.family == "startup":
         kind, cause, proof = _startup(facts, reason)
     elif match.kind.family == "configuration":
@@ -149,8 +149,13 @@ def _unset_variable(facts: Facts, reason: Reason) -> str | None:
     name = (found["name"] or found["name2"]) if found else None
     if not name or name in known:
         return None
-    is_environment = "environ" in reason.raw or "getenv" in reason.raw or "ENV" in reason.raw
-    return name if is_environment or (bool(facts.config) and _VARIABLE.fullmatch(name)) else None
+    is_like_one = bool(facts.config) and _VARIABLE.fullmatch(name) is not None
+    return name if _reads_environment(reason) or is_like_one else None
+
+
+def _reads_environment(reason: Reason) -> bool:
+    """The line of code that failed asks for a variable; else a name in capitals may be any key."""
+    return any(mark in reason.raw for mark in ("environ", "getenv", "ENV"))
 
 
 def _is_in_init(facts: Facts, reason: Reason) -> bool:

@@ -12,7 +12,10 @@ from affidavit.evidence.diagnosis import EvidencePointer, FaultType, RiskLevel
 
 UNRESOLVED, UNREACHABLE = "unresolved", "unreachable"
 # Errors of a dependency that a closed way shows as well.
-_MAYBE_WAY = ("no-server", "no-server-in-other-words", "broker-silent", "no-connections", "database-not-ready")
+_MAYBE_WAY = (
+    *("no-server", "no-server-in-other-words", "broker-silent", "no-connections", "no-connection-got"),
+    *("database-not-ready", "database-lost", "late-or-unreached"),
+)
 
 
 def network_faults(facts: Facts) -> Iterator[Fault]:
@@ -38,7 +41,7 @@ def network_faults(facts: Facts) -> Iterator[Fault]:
 def _closed_to_servers(facts: Facts) -> Iterator[Fault]:
     """No server takes the connection, and the function's own network does not let it out to the one it names."""
     unreached = {id(facts.history.run_of(one)) for one in facts.history.current("network")}
-    current = [one for one in facts.history.current("dependency") if one.label in _MAYBE_WAY]
+    current = [one for one in facts.history.current("dependency", "lookalikes") if one.label in _MAYBE_WAY]
     reasons = [one for one in current if id(facts.history.run_of(one)) not in unreached]
     reached = _reached(facts, reasons) if facts.network.get("in_vpc") else []
     found = blocks(facts, reached, is_naming=False) if reached else []
