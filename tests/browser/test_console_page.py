@@ -313,11 +313,31 @@ def test_nothing_leaves_the_page_at_any_width(
 def test_paper_shows_everything_and_no_buttons(browser: Browser, console: ServedConsole) -> None:
     context = visited(browser, console)
     page = context.new_page()
-    page.goto(f"{console.base}/incidents/{incident_of(console)}")
-    page.emulate_media(media="print")
-    assert page.locator("main button:visible, nav:visible").count() == 0
-    kept(page, "incident-print")
+    for name in ("incident", "plan", "approvals", "evidence"):
+        page.goto(f"{console.base}{every_page(console)[name]}")
+        page.emulate_media(media="print")
+        assert page.locator("main button:visible, .top nav:visible").count() == 0
+        kept(page, f"{name}-print")
     context.close()
+
+
+def test_a_new_user_finds_the_cause_its_proof_the_step_and_what_is_not_known(
+    page: Page, console: ServedConsole
+) -> None:
+    """By reading and clicking alone: the cause without a click, everything else at most two clicks away."""
+    page.goto(console.base)
+    cause = page.locator(".incidents .cause", has_text="is denied").first
+    assert "no policy of data-processor-role allows it" in cause.inner_text()
+    cause.click()
+    assert page.locator("dt:has-text('First step') + dd strong").inner_text()
+    page.get_by_role("link", name="AWS denied s3:GetObject").click()
+    assert "AccessDenied" in page.locator("mark").first.inner_text()
+    page.go_back()
+    assert page.locator("dt:has-text('Not known') + dd").inner_text() == "nothing was recorded"
+    page.goto(f"{console.base}/incidents/hostile")
+    page.locator("dt:has-text('Not known') + dd a").click()
+    expect(page.locator("#unknown")).to_be_in_viewport()
+    assert page.locator("section[aria-labelledby=unknown] li").count() > 0
 
 
 def kept(page: Page, name: str) -> None:
@@ -339,19 +359,25 @@ def axe() -> str:
     return script.read_text("utf-8")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(browser: Browser, console: ServedConsole, axe: str, scheme: str) -> None:
-    context = visited(browser, console, color_scheme=scheme)
+def test_axe_finds_nothing_serious(browser: Browser, console: ServedConsole, axe: str) -> None:
+    """Every page, the served report among them: light and dark, and as a phone shows it."""
+    context = visited(browser, console)
     page, found = context.new_page(), list[str]()
     for name, path in every_page(console).items():
+        page.set_viewport_size({"width": 1400, "height": 900})
+        page.emulate_media(color_scheme="light")
         page.goto(f"{console.base}{path}")
         page.evaluate(axe)
-        result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        bad = [one for one in result["violations"] if one["impact"] in SERIOUS]
-        found += [
-            f"{name}: {one['id']} {json.dumps(one['nodes'][0]['target'])} {one['nodes'][0]['failureSummary']}"
-            for one in bad
-        ]
+        for scheme, width in (("light", 1400), ("dark", 1400), ("dark", 360)):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=scheme)
+            result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+            bad = [one for one in result["violations"] if one["impact"] in SERIOUS]
+            found += [
+                f"{name} {scheme} {width}: {one['id']} {json.dumps(one['nodes'][0]['target'])} "
+                f"{one['nodes'][0]['failureSummary']}"
+                for one in bad
+            ]
     context.close()
     assert found == []
 

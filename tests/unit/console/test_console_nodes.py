@@ -92,7 +92,7 @@ def test_a_path_that_leads_elsewhere_is_refused(nodes: tuple[ServedConsole, str]
     assert answer.status_code in (400, 404)
     assert "root:" not in answer.text
     if "extracted/%2e%2e" in key:  # a client takes other dots out of an address before it asks
-        assert "it has an empty, . or .. segment" in answer.text
+        assert "log key" in answer.text and "it has an empty, . or .. segment" in answer.text
 
 
 def _with_line(nodes: tuple[ServedConsole, str], line: bytes) -> Path:

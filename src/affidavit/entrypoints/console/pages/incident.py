@@ -14,13 +14,14 @@ from affidavit.entrypoints.console.services import ReadIncident
 from affidavit.errors import AffidavitError, Conflict
 from affidavit.evidence.subject import SubjectKind
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.reading.incident_view import hidden_view, view_of
+from affidavit.incidents.reading.incident_view import ClaimView, hidden_view, view_of
 from affidavit.incidents.reading.journal import JournalStep, journal
 from affidavit.incidents.store.state import Status
 from affidavit.ports.json import JsonValue
 from affidavit.settings import Switch
 
 _MINUTES = timedelta(minutes=5)
+_LINES = ("/excerpt", "/message")
 
 
 def show_incident(visit: Visit) -> Response:
@@ -32,6 +33,7 @@ def show_incident(visit: Visit) -> Response:
         section=Section.INCIDENTS,
         view=view,
         shown=view.conclusion or view.rules_prove,
+        first_proof=_first_proof(view.conclusion.claims) if view.conclusion is not None else None,
         reread=found.reread,
         steps=steps_of(visit, found),
         alternatives=_alternatives(visit, found),
@@ -43,6 +45,11 @@ def show_incident(visit: Visit) -> Response:
         may_propose=found.state.status is Status.DIAGNOSED and visit.desk.app.settings.remediation is Switch.ON,
         may_redrive=not found.state.status.has_diagnosis and not found.state.is_leased(visit.desk.app.clock.now()),
     )
+
+
+def _first_proof(claims: Sequence[ClaimView]) -> ClaimView | None:
+    """A log line where there is one: a verdict's own words say less to somebody who wants to see for themselves."""
+    return next((claim for claim in claims if claim.field.endswith(_LINES)), claims[0] if claims else None)
 
 
 def steps_of(visit: Visit, found: ReadIncident, *, after: int = 0) -> list[JournalStep]:
