@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 from affidavit.entrypoints.cli.doctor.extras import EXTRAS
+
 from release.build import build
 from release.mcp_bundle import write_mcp_bundle
 from release.trial import pythons, try_core, try_extra
