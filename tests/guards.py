@@ -56,7 +56,7 @@ GUARDS = (
     guard("nothing beside what is read", "plan/seal.py", "if plan_bytes(plan) != data:", "if False:", "tests/unit/remediation/test_seal.py"),
     guard("kill switch", "switch.py", "if settings.remediation is not Switch.ON:", "if False:", f"{E}::test_nothing_runs_while_remediation_is_off_which_is_the_default"),
     guard("freeze", "switch.py", "if frozen is not None:", "if False:", f"{E}::test_the_kill_switch_stops_at_every_boundary"),
-    guard("switch right before the call", "execution/executor.py", "                self.tools.switch.check()\n                changer.call(call)", "                changer.call(call)", f"{E}::test_the_kill_switch_stops_at_every_boundary"),
+    guard("switch right before the call", "execution/executor.py", "                self.tools.switch.check()\n                ids +=", "                ids +=", f"{E}::test_the_kill_switch_stops_at_every_boundary"),
     guard("citations", "execution/executor.py", "problems = list(self.tools.citations.problems(plan))", "problems = list[str]()", f"{E}::test_a_source_that_says_something_else_by_now_is_stale"),
     guard("read-back", "execution/tools.py", "if is_same(live.state, wanted):", "if True:", f"{E}::test_a_change_right_after_the_call_is_reported_and_left_alone"),
     guard("a read error is no success", "execution/tools.py", 'return f"{action.target} could not be read back: {error}", False', 'return "", False', f"{E}::test_a_read_back_that_fails_is_never_success"),

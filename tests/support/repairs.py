@@ -23,6 +23,7 @@ from affidavit.remediation.actions.catalog import action_type
 from affidavit.remediation.approvals.approval import Approvals
 from affidavit.remediation.approvals.people import Approver, IdentityProof
 from affidavit.remediation.citations import StoredCitations, diagnosis_digest
+from affidavit.remediation.execution.bystanders import Bystanders
 from affidavit.remediation.execution.executor import Executor
 from affidavit.remediation.execution.starts import Starts
 from affidavit.remediation.execution.symptoms import SymptomSeen
@@ -117,6 +118,7 @@ class Workshop:
     target_rest: timedelta = timedelta(0)
     read_back_seconds: float = 0.0
     least: int = 1
+    bystanders: Bystanders | None = None
 
     @property
     def clock(self) -> FakeClock:
@@ -150,6 +152,7 @@ class Workshop:
             clock=self.clock,
             sleep=self._sleep,
             read_back_seconds=self.read_back_seconds,
+            bystanders=self.bystanders,
         )
         return Executor(tools=tools, approvals=self.approvals)
 

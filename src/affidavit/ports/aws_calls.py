@@ -8,6 +8,8 @@ from affidavit.ports.json import Item, JsonValue
 
 # Stands for variables in a call: `{"VariablesOf": "arn:…:function:f:3"}`. The changer puts those of that version there.
 VARIABLES_OF = "VariablesOf"
+# Of an answer: under which ids CloudTrail will know the call.
+REQUEST_IDS = "request_ids"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +60,8 @@ class Changer(Protocol):
 
     def call(self, call: ApiCall) -> Item:
         """Make this call once: it is never repeated by the client, also not after a timeout.
+
+        The answer, with the ids that CloudTrail will know the call by under `REQUEST_IDS`.
 
         Raises Conflict when the state it was made for is no longer there (a stale RevisionId), NotFound, InputRefused,
         Throttled, or UpstreamFailed. After UpstreamFailed nobody knows whether it took effect.

@@ -1,7 +1,7 @@
 """An approved plan is carried out once, read back, proven, and undone to the byte; anything else calls nothing."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -10,8 +10,11 @@ import pytest
 from tests.support.repaired_function import make_function
 from tests.support.repairs import ALICE, Workshop, a_workshop, arn_of
 
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.errors import Conflict, InvariantBroken, Throttled, UpstreamFailed
 from affidavit.incidents.store.state import Status
+from affidavit.remediation.execution.bystanders import Bystanders
 from affidavit.remediation.plan.records import OnFailedProof
 from affidavit.remediation.plan.seal import typed_part
 from affidavit.remediation.record.check import broken_record
@@ -127,6 +130,24 @@ def test_a_change_right_after_the_call_is_reported_and_left_alone(workshop, clie
     assert row.phase is Phase.HANDED_OVER
     assert "changed in between" in row.reason
     assert reserved(client, broken) == 9
+
+
+def test_a_write_between_our_read_and_our_call_is_found_in_cloudtrail_and_reported(workshop, client, broken, sandbox):
+    workshop.bystanders = Bystanders(trail=AwsStateInspector(AwsClients(sandbox.region)))
+    workshop.clock.at = datetime.now(UTC)
+    plan = workshop.plan(workshop.action(CONCURRENCY, arn_of(broken), {"reserved": 5}))
+    row = workshop.approved(plan)
+    workshop.door.before = lambda _: client.put_function_concurrency(
+        FunctionName=broken, ReservedConcurrentExecutions=9
+    )
+    row = workshop.executor.run(row.plan_id)
+    assert (row.phase, reserved(client, broken)) == (Phase.PROVEN, 5)
+    assert f"called PutFunctionConcurrency on {arn_of(broken)}" in row.reason
+    assert workshop.plans.record(row.plan_id)[-1].details["others"]
+    workshop.door.before = lambda _: None
+    undone = workshop.executor.undo(plan.plan_id, ALICE.identity)
+    assert undone.phase is Phase.UNDONE
+    assert workshop.door.grants[-1].source_identity == ALICE.identity
 
 
 def test_an_undo_after_somebody_elses_change_is_refused_and_says_what(workshop, client, broken):

@@ -9,9 +9,10 @@ from datetime import datetime, timedelta
 
 from affidavit.errors import AffidavitError, Conflict, InvariantBroken
 from affidavit.ports.aws_calls import Changer
-from affidavit.ports.json import Item
+from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.table import ConditionFailed
 from affidavit.remediation.approvals.approval import Approvals
+from affidavit.remediation.execution.bystanders import READ_AT, REQUEST_IDS, request_ids
 from affidavit.remediation.execution.settling import Settling
 from affidavit.remediation.execution.tools import (
     BY,
@@ -109,6 +110,7 @@ class Executor:
 
     def _do(self, row: PlanRow, plan: Plan, action: Action, step: int, changer: Changer) -> PlanRow:
         self.tools.switch.check()
+        read_at = self.tools.clock.now().isoformat()
         try:
             live = type_of(action).read(aim_of(action), self.tools.reader)
         except AffidavitError as error:
@@ -121,18 +123,19 @@ class Executor:
         if refused := list(refused_calls(calls)):
             return self._given_up(row, plan, step, refused[0])
         intent: Item = {"step": step, "calls": described(calls), "undo": action.undo, "expected": action.expected}
-        row = self.tools.move(row, Phase.INTENT_WRITTEN, intent, step=step)
+        row = self.tools.move(row, Phase.INTENT_WRITTEN, {**intent, READ_AT: read_at}, step=step)
+        ids = list[JsonValue]()
         try:
             for call in calls:
                 self.tools.tell(f"calls {call.action} on {call.resource}")
                 self.tools.switch.check()
-                changer.call(call)
+                ids += request_ids(changer.call(call))
         except RemediationStopped:
             raise
         except AffidavitError as error:
             row = self.tools.move(row, Phase.OUTCOME_UNKNOWN, {"step": step, "why": str(error)})
             return Settling(tools=self.tools).settle(row, plan)
-        return self._read_back(self.tools.move(row, Phase.CALLED, {"step": step}), plan, action, step)
+        return self._read_back(self.tools.move(row, Phase.CALLED, {"step": step, REQUEST_IDS: ids}), plan, action, step)
 
     def _read_back(self, row: PlanRow, plan: Plan, action: Action, step: int) -> PlanRow:
         try:
@@ -160,7 +163,7 @@ class Executor:
     def _proved(self, row: PlanRow, plan: Plan) -> PlanRow:
         trouble = self._symptom_trouble(row, plan) or self._changed_again(plan)
         if not trouble:
-            return self.tools.end(row, plan, Phase.PROVEN, "the state re-reads and the symptom is gone")
+            return self.tools.end_seen(row, plan, Phase.PROVEN, "the state re-reads and the symptom is gone")
         if plan.on_failed_proof is OnFailedProof.HAND_OVER:
             return self.tools.end(row, plan, Phase.HANDED_OVER, trouble)
         return self.undoing.undo(row, plan, trouble)

@@ -13,6 +13,7 @@ from affidavit.ports.table import ConditionFailed
 from affidavit.remediation.actions.action_type import ActionType, Aim
 from affidavit.remediation.actions.catalog import action_type, patience
 from affidavit.remediation.citations import Citations
+from affidavit.remediation.execution.bystanders import Bystanders
 from affidavit.remediation.execution.starts import EXECUTOR_LEASE, Starts
 from affidavit.remediation.execution.symptoms import SymptomReader
 from affidavit.remediation.plan.records import Action, Plan
@@ -53,6 +54,7 @@ class ExecutorTools:
     read_back_seconds: float = READ_BACK_SECONDS
     tell: Callable[[str], None] = lambda _: None
     """How far it is, for who waits. The record is the truth."""
+    bystanders: Bystanders | None = None
 
     def move(self, row: PlanRow, to: Phase, details: Item | None = None, **changes: Any) -> PlanRow:
         """Raises Conflict when another executor took over."""
@@ -68,6 +70,14 @@ class ExecutorTools:
         ended = self.move(row, to, {"why": reason, **(details or {})}, reason=reason[:500])
         self.starts.release(plan)
         return ended
+
+    def end_seen(self, row: PlanRow, plan: Plan, to: Phase, reason: str) -> PlanRow:
+        """End it with what others wrote between our reads and our calls, which nobody saw then."""
+        if self.bystanders is None:
+            return self.end(row, plan, to, reason)
+        seen = self.bystanders.seen(plan, self.plans.record(row.plan_id))
+        details: Item = {"others": list(seen.writes), "others_not_known": list(seen.not_known)}
+        return self.end(row, plan, to, "; ".join((reason, *seen.writes)), details)
 
     def grant(self, row: PlanRow, calls: tuple[ApiCall, ...], *, asked_by: str = "") -> Grant:
         """In the name of who approved last, or of who asked for an undo."""

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from affidavit.errors import AffidavitError
 from affidavit.ports.aws_calls import ApiCall, Changer
-from affidavit.ports.json import Item
+from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.action_type import Aim
+from affidavit.remediation.execution.bystanders import CALLED_AT, READ_AT, REQUEST_IDS, request_ids
 from affidavit.remediation.execution.tools import (
     ExecutorTools,
     TakenOver,
@@ -49,7 +50,7 @@ class Undoing:
         pending = [step for step in reversed(steps) if self._is_pending(plan.actions[step])]
         if pending:
             row = self._take_back(row, plan, pending)
-        return self.tools.end(row, plan, Phase.UNDONE, why)
+        return self.tools.end_seen(row, plan, Phase.UNDONE, why)
 
     def _is_pending(self, action: Action) -> bool:
         """False when the state of before is there already. Raises UndoRefused when it is neither."""
@@ -74,19 +75,20 @@ class Undoing:
 
     def _step(self, row: PlanRow, action: Action, step: int, changer: Changer | None) -> PlanRow:
         self.tools.switch.check()
-        aim = _undo_aim(action)
+        aim, read_at, ids = _undo_aim(action), self.tools.clock.now().isoformat(), list[JsonValue]()
         live = type_of(action).read(aim, self.tools.reader)
         if not is_same(live.state, action.expected):
             raise UndoRefused(f"{action.target} changed right before it was undone; it is left as it is")
         calls = _undo_calls(action, live.token)
-        row = self.tools.move(row, Phase.UNDOING, {"step": step, "calls": described(calls)})
+        row = self.tools.move(row, Phase.UNDOING, {"step": step, "calls": described(calls), READ_AT: read_at})
         for call in calls:
             self.tools.tell(f"takes back with {call.action} on {call.resource}")
             self.tools.switch.check()
             if changer is not None:
-                changer.call(call)
+                ids += request_ids(changer.call(call))
+        called: Item = {"step": step, REQUEST_IDS: ids, CALLED_AT: self.tools.clock.now().isoformat()}
         self.tools.wait_for_state(action, aim, _restored(action, live.state))
-        return self.tools.move(row, Phase.UNDOING, {"step": step, "is_undone": True})
+        return self.tools.move(row, Phase.UNDOING, {**called, "is_undone": True})
 
 
 def intended_steps(record: Sequence[RecordEntry]) -> list[int]:

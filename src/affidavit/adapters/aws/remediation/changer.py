@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from affidavit.adapters.aws.clients import CONNECT_SECONDS, READ_SECONDS, AwsClients, code_of, translated
 from affidavit.adapters.aws.service_models import quick_session
 from affidavit.errors import Conflict, InputRefused
-from affidavit.ports.aws_calls import VARIABLES_OF, ApiCall, Changer, Grant
+from affidavit.ports.aws_calls import REQUEST_IDS, VARIABLES_OF, ApiCall, Changer, Grant
 from affidavit.ports.json import Item, JsonValue
 
 # STS takes an inline session policy of at most so many characters.
@@ -58,13 +58,14 @@ class _AssumedChanger:
                 answer = getattr(self._client(call.service), call.operation)(**self._filled(call.parameters))
             except ClientError as error:
                 if code_of(error) == _WOULD_SUCCEED and call.parameters.get("DryRun") is True:
-                    return {}
+                    return {REQUEST_IDS: _request_ids(error.response)}
                 if code_of(error) in _STALE:
                     raise Conflict(
                         f"{thing}: it changed meanwhile", hint="nothing was changed; propose again"
                     ) from error
                 raise
-        return json.loads(json.dumps({key: answer[key] for key in answer if key != "ResponseMetadata"}, default=str))
+        said = json.loads(json.dumps({key: answer[key] for key in answer if key != "ResponseMetadata"}, default=str))
+        return {**said, REQUEST_IDS: _request_ids(answer)}
 
     def _filled(self, parameters: Item) -> Item:
         """With the variables of the version that stands for them; they are held no longer than the call takes."""
@@ -102,6 +103,14 @@ def session_policy(calls: Sequence[ApiCall]) -> str:
 def sts_name(text: str) -> str:
     """Of the letters that STS takes, 2 to 64 of them; the end of a long one, where ARNs say who it is."""
     return _NOT_IN_SESSION_NAMES.sub("-", text)[-64:].rjust(2, "-")
+
+
+def _request_ids(answer: Any) -> list[str]:
+    """Some services name it in the body, some in a header; proxies may make the two differ."""
+    metadata = answer.get("ResponseMetadata", {})
+    headers = metadata.get("HTTPHeaders", {})
+    found = (metadata.get("RequestId"), headers.get("x-amzn-requestid"), headers.get("x-amz-request-id"))
+    return list(dict.fromkeys(str(one) for one in found if one))
 
 
 def _statements(call: ApiCall) -> Iterator[dict[str, JsonValue]]:

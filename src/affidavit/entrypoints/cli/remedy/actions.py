@@ -6,7 +6,7 @@ from datetime import timedelta
 import typer
 
 from affidavit.entrypoints.cli.exits import Exit
-from affidavit.entrypoints.cli.remedy.record_notes import noted
+from affidavit.entrypoints.cli.remedy.record_notes import noted, others_told
 from affidavit.entrypoints.cli.remedy.wiring import build_remedy_desk
 from affidavit.entrypoints.report.screen import harmless
 from affidavit.remediation.plan.records import Plan
@@ -40,8 +40,11 @@ def run_show(plan_id: str) -> Exit:
     row = desk.plans.get(plan_id)
     _say(_shown(desk.plans.plan(row)))
     _say(f"\nIt is {row.phase}{f': {row.reason}' if row.reason else ''}. Its record:")
-    for entry in desk.plans.record(plan_id):
+    record = desk.plans.record(plan_id)
+    for entry in record:
         _say(f"  {entry.number:>3} {entry.at:%Y-%m-%d %H:%M:%S} {entry.phase:<16} {entry.sha256[:12]} {noted(entry)}")
+    if (bystanders := desk.executor.tools.bystanders) is not None:
+        _say_all(others_told(bystanders, desk.plans.plan(row), record))
     return Exit.DONE
 
 

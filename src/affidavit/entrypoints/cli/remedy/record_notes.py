@@ -1,7 +1,9 @@
-"""One line on what an entry of a repair's record remembers."""
+"""What the record of a repair remembers, in words: a line an entry, and who else wrote at the same moment."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from affidavit.remediation.execution.bystanders import Bystanders, own_calls
+from affidavit.remediation.plan.records import Plan
 from affidavit.remediation.record.chain import RecordEntry
 
 
@@ -22,3 +24,10 @@ def _notes(entry: RecordEntry) -> Iterator[str]:
         yield "is as before"
     if why := details.get("why"):
         yield str(why).splitlines()[0]
+
+
+def others_told(bystanders: Bystanders, plan: Plan, record: Sequence[RecordEntry]) -> Iterator[str]:
+    """Asked anew: CloudTrail delivers late. Nothing where each call had a token, or none was made."""
+    if any(own_calls(plan, record)):
+        seen = bystanders.seen(plan, record)
+        yield from seen.sentences or ["CloudTrail shows no write of others between read and call."]

@@ -24,6 +24,7 @@ from affidavit.remediation.approvals.approval import Approvals
 from affidavit.remediation.approvals.people import Approver, IdentityProof
 from affidavit.remediation.citations import StoredCitations
 from affidavit.remediation.critic import Critic
+from affidavit.remediation.execution.bystanders import Bystanders
 from affidavit.remediation.execution.executor import Executor
 from affidavit.remediation.execution.node_symptoms import NodeReadiness, SymptomsByKind
 from affidavit.remediation.execution.starts import Starts
@@ -66,8 +67,8 @@ def build_remedy_desk(*, tell: Callable[[str], None] = lambda _: None) -> Remedy
     contexts = IncidentContexts(app.incident_context, records, app.clock, max_tokens=settings.max_tokens_per_incident)
     reader, plans = AwsStateReader(clients), PlanStore(app.incident_state, app.objects, app.clock)
     known_good = KnownGoodStore(objects=app.objects, table=app.state, clock=app.clock)
-    nodes = _node_identity(app, reader)
-    sources = RecordedSources(store=known_good, inspector=AwsStateInspector(clients), nodes=nodes)
+    nodes, inspector = _node_identity(app, reader), AwsStateInspector(clients)
+    sources = RecordedSources(store=known_good, inspector=inspector, nodes=nodes)
     citations = StoredCitations(contexts=contexts, records=records, sources=sources, lines=NodeLines(app.objects))
     switch = KillSwitch(table=app.incident_state, clock=app.clock, settings=Settings.from_environment)
     approvals = Approvals(
@@ -114,6 +115,7 @@ def build_remedy_desk(*, tell: Callable[[str], None] = lambda _: None) -> Remedy
         clock=app.clock,
         sleep=time.sleep,
         tell=tell,
+        bystanders=Bystanders(trail=inspector),
     )
     executor = Executor(tools=tools, approvals=approvals)
     return RemedyDesk(
