@@ -63,6 +63,8 @@ class Notice:
     plan: tuple[NoticeStep, ...] = ()
     gaps: tuple[str, ...] = ()
     link: str = ""
-    """The incident's page in the console; empty where there is none."""
+    """The page in the console, of the incident or of its plan; empty where there is none."""
     origin: AlertOrigin | None = None
+    plan_id: str = ""
+    """The plan that waits for approval, where this is about one."""
     is_test: bool = False

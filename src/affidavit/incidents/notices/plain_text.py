@@ -13,12 +13,18 @@ def how_to_go_on(notice: Notice) -> tuple[str, ...]:
     """What to run next, and how to tell a repeated notice from a new one."""
     if notice.is_test:
         return ("This is a test of the channel. Nothing happened.",)
+    page = (f"Look at it: {notice.link}",) if notice.link else ()
+    if notice.plan_id:
+        return (
+            f"Read it, then decide: affidavit remedy show {notice.plan_id}",
+            *page,
+            "Nothing is approved in a chat or by a reply.",
+        )
     first = (
         f"Prove it again: affidavit verify {notice.incident_id}"
         if notice.is_diagnosed
         else f"Nothing more happens by itself. Run it again: affidavit incident redrive {notice.incident_id}"
     )
-    page = (f"Look at it: {notice.link}",) if notice.link else ()
     return (
         first,
         f"All of it: affidavit incident show {notice.incident_id}",
@@ -55,7 +61,8 @@ def _lines(notice: Notice) -> Iterator[str]:
 def _conclusion(notice: Notice) -> Iterator[str]:
     yield notice.summary
     yield from _listed("OPEN: the conclusion needs this, and nothing shows it", notice.open_obligations)
-    yield from ("", "EVIDENCE, each re-read from what the tool answered")
+    if notice.evidence:
+        yield from ("", "EVIDENCE, each re-read from what the tool answered")
     for index, quote in enumerate(notice.evidence):
         yield from quoted(index, quote)
     if notice.plan:

@@ -1,6 +1,6 @@
 """What the commands of `affidavit remedy` do."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 import typer
@@ -9,9 +9,11 @@ from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.cli.remedy.record_notes import noted, others_told
 from affidavit.entrypoints.cli.remedy.wiring import build_remedy_desk
 from affidavit.entrypoints.report.screen import harmless
+from affidavit.remediation.plan.narrowing import narrowed
 from affidavit.remediation.plan.records import Plan
 from affidavit.remediation.plan.rendering import rendered, summary, undo_lines
 from affidavit.remediation.plan.seal import plan_bytes, seal_of
+from affidavit.remediation.proposing import Proposed
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PlanRow
 
@@ -20,12 +22,16 @@ MOST_LISTED = 50
 
 
 def run_propose(incident: str, *, is_dry: bool) -> Exit:
-    desk = build_remedy_desk()
+    desk = build_remedy_desk(tell=_say)
     done = desk.proposing.propose(incident, created_by=desk.person().identity, is_dry=is_dry)
     if not done.plan.actions:
         _say("There is nothing that can be repaired from a source. What stays is advice:")
         _say_all(f"  {one.step}: {one.why}" for one in done.plan.advice)
         return Exit.FOUND
+    return _told_proposed(done, is_dry=is_dry)
+
+
+def _told_proposed(done: Proposed, *, is_dry: bool) -> Exit:
     _say(_shown(done.plan) if is_dry else "\n".join(summary(done.plan)))
     if done.refusals:
         _say("The Critic refuses this plan:")
@@ -67,6 +73,20 @@ def run_approve(plan_id: str, *, typed: str | None, is_starting: bool, is_dry: b
     more = "another person has to approve it, too" if row.phase is Phase.AWAITING else f"affidavit remedy run {plan_id}"
     _say(f"Approved by {person.identity}. Next: {more}.")
     return Exit.DONE
+
+
+def run_narrow(plan_id: str, drop: Sequence[int], *, is_dry: bool) -> Exit:
+    desk = build_remedy_desk(tell=_say)
+    person = desk.person()
+    desk.approvals.check_person(person)
+    if is_dry:
+        now, reader = desk.app.clock.now(), desk.executor.tools.reader
+        plan = desk.plans.plan(desk.plans.get(plan_id))
+        _say(_shown(narrowed(plan, drop, created_by=person.identity, now=now, reader=reader)))
+        _say("Nothing was stored.")
+        return Exit.DONE
+    done = desk.proposing.narrow(plan_id, drop, approvals=desk.approvals, person=person)
+    return _told_proposed(done, is_dry=False)
 
 
 def run_end(plan_id: str, *, why: str, is_revoking: bool, is_dry: bool) -> Exit:

@@ -71,6 +71,21 @@ def approve(
 
 
 @app.command(epilog=REMEDY_EXITS)
+def narrow(
+    plan: PlanArgument,
+    drop: Annotated[list[int], typer.Option("--drop", metavar="N", help="The number of an action; may come twice.")],
+    dry_run: DryRun = False,
+) -> None:
+    """Take actions out of a plan that waits: it is rejected, and what is left becomes a new plan for others to approve.
+
+    Example: affidavit remedy narrow plan-4f2a91c07b3e --drop 2
+    """
+    from affidavit.entrypoints.cli.remedy.actions import run_narrow
+
+    raise typer.Exit(run_narrow(plan, drop, is_dry=dry_run))
+
+
+@app.command(epilog=REMEDY_EXITS)
 def reject(plan: PlanArgument, why: Why = "rejected", dry_run: DryRun = False) -> None:
     """Refuse a plan that waits for approval. Its incident is DIAGNOSED again.
 

@@ -15,6 +15,7 @@ from affidavit.baselines.store import KnownGoodStore
 from affidavit.bootstrap import App, build_app
 from affidavit.entrypoints.supervision import NodeLines
 from affidavit.errors import AffidavitError
+from affidavit.incidents.notices.notice import NoticeStyle
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
@@ -30,6 +31,7 @@ from affidavit.remediation.execution.node_symptoms import NodeReadiness, Symptom
 from affidavit.remediation.execution.starts import Starts
 from affidavit.remediation.execution.symptoms import FunctionRuns
 from affidavit.remediation.execution.tools import ExecutorTools
+from affidavit.remediation.plan_notices import PlanNotices
 from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.store import PlanStore
 from affidavit.remediation.resolver import Resolver
@@ -93,6 +95,11 @@ def build_remedy_desk(*, tell: Callable[[str], None] = lambda _: None) -> Remedy
         ),
         critic=Critic(reader=reader, sources=sources, citations=citations, clock=app.clock, adviser=adviser),
         plans=plans,
+        tell=PlanNotices(
+            channels=app.channels,
+            style=NoticeStyle(console_url=settings.console_url, hides_personal=settings.enable_pii_redaction),
+            failed=tell,
+        ),
     )
     tools = ExecutorTools(
         plans=plans,
