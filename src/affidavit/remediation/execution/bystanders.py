@@ -16,7 +16,7 @@ from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.workload_inspector import LookupKey, TrailLookup, TrailPage
 from affidavit.remediation.actions.arns import parse_arn
 from affidavit.remediation.actions.catalog import action_type
-from affidavit.remediation.plan.records import Plan
+from affidavit.remediation.plan.records import Plan, UndoClass
 from affidavit.remediation.record.chain import RecordEntry
 
 READ_AT = "read_at"
@@ -90,16 +90,16 @@ class Bystanders:
 
 
 def own_calls(plan: Plan, record: Sequence[RecordEntry]) -> Iterator[OwnCall]:
-    """The calls that no token protected, by the record."""
+    """The calls that wrote a state over another and that no token protected, by the record."""
     began: dict[object, datetime] = {}
     for entry in record:
         step = entry.details.get("step")
         if READ_AT in entry.details:
             began[step] = datetime.fromisoformat(str(entry.details[READ_AT]))
         ids = entry.details.get(REQUEST_IDS)
-        if isinstance(step, int) and isinstance(ids, list) and step in began:
+        if isinstance(step, int) and isinstance(ids, list) and ids and step in began:
             action = plan.actions[step]
-            if not action_type(action.type).has_token:
+            if action.undo_class is UndoClass.EXACT and not action_type(action.type).has_token:
                 known = frozenset(str(one) for one in ids)
                 called = datetime.fromisoformat(str(entry.details.get(CALLED_AT, entry.at.isoformat())))
                 yield OwnCall(target=action.target, read_at=began[step], called_at=called, request_ids=known)
