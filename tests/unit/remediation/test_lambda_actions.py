@@ -8,15 +8,21 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from tests.support.remediation import a_document, a_subject
 from tests.support.repaired_function import make_function
 from tests.support.repairs import Workshop, a_workshop, arn_of
 
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
+from affidavit.baselines.state import read_state
 from affidavit.errors import Conflict
+from affidavit.ports.argument_sources import SourceKind
 from affidavit.ports.aws_calls import Grant
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type, catalog
 from affidavit.remediation.record.phases import Phase
+from affidavit.remediation.review.source_checks import beyond_source
 from affidavit.sandbox.laptop import Sandbox
 
 
@@ -160,3 +166,35 @@ def test_a_whole_repair_of_each_kind_is_proven_and_undone(bed, kind):
     assert bed.workshop.executor.run(bed.workshop.approved(plan).plan_id).phase is Phase.PROVEN
     assert bed.workshop.executor.undo(plan.plan_id, "alice").phase is Phase.UNDONE
     assert known.read(aims[kind], bed.workshop.reader).state == before
+
+
+def test_a_known_good_state_gives_alias_event_source_and_statement_back(bed, sandbox):
+    """Each of them is proposed from the state alone, passes the Critic's check, and is as before then."""
+    client, alias = bed.client, {"FunctionName": bed.function, "Name": "live"}
+    grant = {"Action": "lambda:InvokeFunction", "Principal": "s3.amazonaws.com", "SourceArn": "arn:aws:s3:::b"}
+    client.update_alias(**alias, FunctionVersion="1")
+    client.update_event_source_mapping(UUID=bed.mapping, Enabled=True)
+    client.add_permission(FunctionName=bed.function, StatementId="kept", **grant)
+    state = read_state(AwsStateInspector(AwsClients(sandbox.region)), bed.function, digest_key=b"k" * 32)
+    good = a_document(SourceKind.BASELINE, json.loads(state.data))
+    client.update_alias(**alias, FunctionVersion="2")
+    client.update_event_source_mapping(UUID=bed.mapping, Enabled=False)
+    client.remove_permission(FunctionName=bed.function, StatementId="kept")
+    expected = {
+        "lambda.alias.rollback": {"version": "1"},
+        "lambda.permission.restore": {"sid": "kept", "grant": grant},
+        "lambda.event_source.enable": {"enabled": True},
+    }
+    for kind, arguments in expected.items():
+        (aim,) = action_type(kind).aims(a_subject(bed.function), good, bed.workshop.reader)
+        assert aim.arguments == arguments
+        action = bed.workshop.action(kind, aim.target, aim.arguments)
+        assert list(beyond_source(action, good)) == []
+        bed.make(kind, aim)
+        assert action_type(kind).aims(a_subject(bed.function), good, bed.workshop.reader) == []
+    wider = bed.workshop.action("lambda.permission.restore", bed.arn, {"sid": "kept", "grant": {**grant}})
+    del wider.arguments["grant"]["SourceArn"]
+    assert list(beyond_source(wider, good)), "without its limit it is wider"
+    gone = Aim(target=f"{bed.arn}:live", arguments={"version": "99"})
+    kind = action_type("lambda.alias.rollback")
+    assert "no version 99" in kind.problems(gone, kind.read(gone, bed.workshop.reader), bed.workshop.reader)[0]

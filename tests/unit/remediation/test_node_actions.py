@@ -26,7 +26,8 @@ from affidavit.remediation.actions.nodes.group import group_problems
 from affidavit.remediation.actions.nodes.pinned_document import NAME, document_content
 from affidavit.remediation.execution.node_symptoms import NodeReadiness
 from affidavit.remediation.plan.records import Action, OnFailedProof, Symptom
-from affidavit.remediation.plan.seal import typed_part
+from affidavit.remediation.plan.rendering import rendered
+from affidavit.remediation.plan.seal import plan_bytes, typed_part
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.review.belonging import foreign_target
 from affidavit.remediation.review.node_checks import restarts_another
@@ -129,6 +130,9 @@ def test_every_repair_of_a_node_is_carried_out_once_by_its_own_call(nodes: Nodes
         )
         plan = carried_out(nodes, action)
         if action.undo is not None:
+            row = nodes.workshop.plans.get(plan)
+            stored = nodes.workshop.plans.plan(row)
+            assert "undo: nothing is sent" in rendered(plan_bytes(stored), row.seal)
             grants = len(nodes.workshop.door.grants)
             assert nodes.workshop.executor.undo(plan, "alice").phase is Phase.UNDONE
             assert len(nodes.workshop.door.grants) == grants, "there is nothing to send back"

@@ -81,6 +81,8 @@ def _said(alias: JsonValue, function: str, said: SourceDocument) -> str:
     """The version that the source has this alias point at; empty when it says nothing of it."""
     document, name = said.document, at_path(alias, "Name")
     match said.source.kind:
+        case SourceKind.BASELINE:
+            return str(at_path(document, "configuration", "aliases", str(name), "FunctionVersion") or "")
         case SourceKind.ALIAS_TARGET:
             is_it = document.get("alias_arn") == at_path(alias, "AliasArn")
             return str(document.get("function_version") or "") if is_it else ""

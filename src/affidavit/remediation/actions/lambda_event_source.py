@@ -77,6 +77,8 @@ def _arn(mapping: Mapping[str, object]) -> str:
 
 
 def _was_enabled(uuid: str, said: SourceDocument) -> bool:
+    if said.source.kind is SourceKind.BASELINE:
+        return at_path(said.document, "configuration", "event_sources", uuid, "is_enabled") is True
     if said.source.kind is SourceKind.TRAIL_EVENT:
         name = str(said.document.get("eventName", ""))
         is_it = uuid in str(said.document.get("requestParameters")) or uuid in str(said.document.get("resourceNames"))

@@ -15,6 +15,7 @@ from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.arns import function_name
 from affidavit.remediation.actions.documents import at_path, is_about_function
+from affidavit.remediation.actions.events import items
 from affidavit.remediation.plan.records import UndoClass
 
 # What AddPermission takes, and what CloudTrail calls it.
@@ -43,17 +44,11 @@ class RestorePermission:
     has_token = True
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
-        if subject.kind is not SubjectKind.FUNCTION or said.source.kind is not SourceKind.TRAIL_EVENT:
+        if subject.kind is not SubjectKind.FUNCTION or not (told := _said(subject.id, said)):
             return []
-        event, request = said.document, said.document.get("requestParameters")
-        wrote = str(event.get("eventName", "")).startswith("AddPermission")
-        sid = at_path(request, "statementId")
-        if not wrote or not isinstance(sid, str) or not is_about_function(event, subject.id):
-            return []
-        grant = {ours: value for ours, theirs in PARAMETERS.items() if (value := at_path(request, theirs)) is not None}
         arn = str(reader.read("lambda", "get_function_configuration", FunctionName=subject.id)["FunctionArn"])
-        aim = Aim(target=arn, arguments={"sid": sid, "grant": grant})
-        return [] if self.read(aim, reader).state["grant"] is not None else [aim]
+        found = [Aim(target=arn, arguments={"sid": sid, "grant": grant}) for sid, grant in told.items()]
+        return [aim for aim in found if self.read(aim, reader).state["grant"] is None]
 
     def read(self, aim: Aim, reader: StateReader) -> Reading:
         sid = str(aim.arguments["sid"])
@@ -91,6 +86,23 @@ class RestorePermission:
 
     def touches(self, aim: Aim, reader: StateReader) -> Sequence[str]:
         return [aim.target]
+
+
+def _said(function: str, said: SourceDocument) -> dict[str, Item]:
+    """The grants that the source tells, by the id of their statement."""
+    match said.source.kind:
+        case SourceKind.BASELINE:
+            kept = items(at_path(said.document, "configuration", "resource_policy", "Statement"))
+            return {str(one["Sid"]): _grant_of(one) for one in kept if one.get("Sid") and one.get("Effect") == "Allow"}
+        case SourceKind.TRAIL_EVENT:
+            event, request = said.document, said.document.get("requestParameters")
+            wrote = str(event.get("eventName", "")).startswith("AddPermission") and is_about_function(event, function)
+            sid = at_path(request, "statementId")
+            names = PARAMETERS.items() if wrote and isinstance(sid, str) else ()
+            grant = {ours: value for ours, theirs in names if (value := at_path(request, theirs)) is not None}
+            return {str(sid): grant} if grant else {}
+        case _:
+            return {}
 
 
 def _grant_of(statement: Mapping[str, Any]) -> dict[str, JsonValue]:

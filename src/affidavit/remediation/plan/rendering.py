@@ -63,7 +63,8 @@ def _undo(action: Action) -> Iterator[str]:
     if action.undo is None:
         yield "  undo: there is none"
         return
-    yield from (f"  undo {line}" for line in _calls(action, Aim(target=action.target, arguments=action.undo)))
+    lines = [f"  undo {line}" for line in _calls(action, Aim(target=action.target, arguments=action.undo))]
+    yield from lines or ["  undo: nothing is sent; what it did stays"]
 
 
 def _calls(action: Action, aim: Aim) -> Iterator[str]:

@@ -16,7 +16,7 @@ from affidavit.remediation.review.node_checks import (
     runs_our_document,
 )
 from affidavit.remediation.review.policy_checks import inline_policy
-from affidavit.remediation.review.source_words import asked, is_call, is_function, keeps, kept, last, mapping
+from affidavit.remediation.review.source_words import asked, is_call, is_function, keeps, kept, last, listed, mapping
 
 Check = Callable[[Item, str, SourceDocument], bool]
 """Of the arguments and the target: whether the source says so."""
@@ -67,6 +67,8 @@ def _configuration(arguments: Item, target: str, said: SourceDocument) -> bool:
 def _alias(arguments: Item, target: str, said: SourceDocument) -> bool:
     function, _, alias = target.rpartition(":")
     wanted = str(arguments.get("version"))
+    if said.source.kind is SourceKind.BASELINE:
+        return kept(said, "configuration", "aliases", alias, "FunctionVersion") == wanted
     if said.source.kind is SourceKind.ALIAS_TARGET:
         return said.document.get("alias_arn") == target and said.document.get("function_version") == wanted
     request = asked(said, "UpdateAlias", "CreateAlias")
@@ -74,13 +76,38 @@ def _alias(arguments: Item, target: str, said: SourceDocument) -> bool:
     return is_it and request.get("functionVersion") == wanted
 
 
+_LIMITS = {
+    "Action": "",
+    "Principal": "",
+    "SourceArn": "aws:sourcearn",
+    "SourceAccount": "aws:sourceaccount",
+    "PrincipalOrgID": "aws:principalorgid",
+}
+
+
 def _permission(arguments: Item, target: str, said: SourceDocument) -> bool:
     """Every limit of the source must stay: a grant without its SourceArn is wider."""
     request = asked(said, "AddPermission")
-    limits = ("Action", "Principal", "SourceArn", "SourceAccount", "PrincipalOrgID")
-    told = {name: value for name in limits if (value := request.get(name[0].lower() + name[1:])) is not None}
-    is_it = is_function(request.get("functionName"), last(target)) and request.get("statementId") == arguments["sid"]
-    return is_it and bool(told) and arguments["grant"] == told
+    if request:
+        told = {name: value for name in _LIMITS if (value := request.get(name[0].lower() + name[1:])) is not None}
+        is_it = (
+            is_function(request.get("functionName"), last(target)) and request.get("statementId") == arguments["sid"]
+        )
+        return is_it and bool(told) and arguments["grant"] == told
+    statements = listed(kept(said, "configuration", "resource_policy", "Statement"))
+    return any(_as_parameters(one) == arguments["grant"] for one in statements if one.get("Sid") == arguments["sid"])
+
+
+def _as_parameters(statement: Item) -> Item:
+    """A kept statement as AddPermission would be asked for it; empty for one that it could not make."""
+    who = statement.get("Principal")
+    principals = list(who.values()) if isinstance(who, Mapping) else [who]
+    tests = [mapping(one) for one in mapping(statement.get("Condition")).values()]
+    limits = {key.lower(): value for one in tests for key, value in one.items()}
+    if statement.get("Effect") != "Allow" or set(limits) - set(_LIMITS.values()):
+        return {}
+    named = {ours: limits[theirs] for ours, theirs in _LIMITS.items() if theirs in limits}
+    return {"Action": statement.get("Action"), "Principal": principals[0], **named}
 
 
 def _event_source(arguments: Item, target: str, said: SourceDocument) -> bool:
