@@ -15,6 +15,8 @@ from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.context import context_key
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.ports.table import Put
+from affidavit.sandbox.account.node_archives import archive_of
+from affidavit.sandbox.account.nodes import FleetNode
 from affidavit.settings import Settings
 
 SCENARIO = "permission-s3-statement-removed"
@@ -201,3 +203,17 @@ def test_a_duplicate_delivery_is_answered_without_loading_an_agent(tmp_path: Pat
     assert told["heavy"] == []
     assert told["answer"]["statusCode"] == 200
     assert json.loads(told["answer"]["body"]) == [{"incident_id": "inc-7", "outcome": "already handled"}]
+
+
+def test_a_node_of_a_laptop_is_asked_about_with_its_bundle_and_refused_without_one(tmp_path: Path) -> None:
+    node, bundle = FleetNode(instance_id="i-0f3a9c1d7e5b24680", faults=("oom",)), tmp_path / "bundle.tar.gz"
+    bundle.write_bytes(archive_of(node))
+    asked = ("incident", "submit", "--node", node.instance_id, "--offline")
+    refused = run(tmp_path, *asked)
+    assert refused.returncode == 2
+    assert "--bundle FILE" in refused.stderr
+    for _ in range(2):
+        done = run(tmp_path, *asked, "--bundle", str(bundle))
+        assert done.returncode == 0, done.stderr
+        assert "the bundle was given by whoever asked, who vouches for it" in done.stdout
+    assert only_id(tmp_path).startswith(f"node-{node.instance_id}-")

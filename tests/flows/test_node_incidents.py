@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -28,8 +29,10 @@ from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.intake.event_reader import bundle_news
 from affidavit.incidents.store.state import Status, state_key
 from affidavit.ports.table import Update
+from affidavit.sandbox.account.node_archives import archive_of
 from affidavit.sandbox.account.nodes import CLUSTER
 from affidavit.sandbox.aws.automation import Conduct
+from affidavit.sandbox.aws.resources import BUCKET
 from affidavit.sandbox.laptop import Sandbox
 
 
@@ -149,6 +152,10 @@ def test_an_alert_for_a_node_of_a_foreign_cluster_is_put_aside_and_nothing_is_co
     ours = a_node(sandbox)
     (claimed,) = delivered(alarm(ours, ClusterName="another", InstanceId=ours.instance_id))
     assert "as a node of cluster another" in claimed["outcome"]
+    # A node of another cluster may have the name of one of ours.
+    (named,) = delivered(alarm(ours, ClusterName="another", NodeName=ours.name))
+    assert "as a node of cluster another" in named["outcome"]
+    assert sandbox.automation.runs_of(ours.instance_id) == []
     assert sandbox.automation.runs_of(node.instance_id) == []
 
 
@@ -188,6 +195,21 @@ def test_an_uploaded_bundle_never_takes_the_place_of_a_collected_one(sandbox: Sa
     diagnosis = diagnosis_of(again["incident_id"])
     assert diagnosis.fault_types == (FaultType.NODE_DISK,)
     assert not any("origin" in gap for gap in diagnosis.gaps)
+
+
+def test_what_somebody_put_in_the_place_of_the_collected_archive_is_not_taken_for_it(sandbox: Sandbox) -> None:
+    """Within a minute of the collection's end, so that times do not tell; S3 says who wrote it."""
+    node = a_node(sandbox, "disk_pressure")
+    (received,) = delivered(alarm(node))
+    key = collected(sandbox, node)
+    forged = archive_of(replace(node, faults=("oom",)))
+    sandbox.client("s3").put_object(Bucket=BUCKET, Key=key, Body=forged)
+    indexed(key, by="somebody")
+    delivered(bundle_news(node.instance_id))
+    ended(node, received["incident_id"])
+    diagnosis = diagnosis_of(received["incident_id"])
+    assert diagnosis.grade is Grade.SUPPORTED
+    assert any("the origin of the bundle is not proven" in gap for gap in diagnosis.gaps)
 
 
 def test_the_watchdog_brings_an_incident_on_whose_wake_was_lost(sandbox: Sandbox) -> None:

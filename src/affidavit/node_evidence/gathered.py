@@ -45,8 +45,11 @@ class CollectedNodeEvidence(StoredNodeEvidence):
 
     def bundles(self, instance_id: str) -> Sequence[BundleAtHand]:
         climbed = {climb.index_id: climb.rung for climb in self.ladder.climbs.of_node(instance_id) if climb.index_id}
-        collected = self.ssm.delivered(instance_id) | frozenset(climbed)
-        stored = StoredBundles(objects=self.objects).of(instance_id, collected=collected)
+        collected = self.ssm.delivered(instance_id)
+        by_ssm = {index for index, rung in climbed.items() if rung is RungName.SSM_RUNBOOK}
+        stored = StoredBundles(objects=self.objects).of(
+            instance_id, collected=collected | by_ssm, climbed=frozenset(climbed) - by_ssm
+        )
         return [replace(one, partial=_partial(climbed.get(one.index_id))) for one in stored]
 
     def collect(self, incident: Incident) -> CollectionStanding:

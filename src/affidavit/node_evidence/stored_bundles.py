@@ -16,6 +16,7 @@ from affidavit.nodes.library.keys import markers_prefix
 from affidavit.ports.objects import ObjectMissing, ObjectStore
 
 HANDED_IN = "it was uploaded, and no collection that was asked for here delivered it"
+PUT_IN_PLACE = "it lies where a collection puts its archive, and somebody else than the node wrote it"
 
 
 class _Marker(BaseModel):
@@ -27,21 +28,26 @@ class _Marker(BaseModel):
     index_key: str
     indexed_at: datetime
     origin: str | None = None
+    is_handed_in: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredBundles:
     objects: ObjectStore
 
-    def of(self, instance_id: str, *, collected: frozenset[str]) -> Sequence[BundleAtHand]:
-        """Newest first. `collected` are the indexes of bundles that collections of this node delivered."""
+    def of(
+        self, instance_id: str, *, collected: frozenset[str], climbed: frozenset[str] = frozenset()
+    ) -> Sequence[BundleAtHand]:
+        """Newest first. `collected` are the indexes of bundles that the node was asked for and uploads itself;
+        `climbed` of those that were put there for an incident, whose writer was checked then.
+        """
         markers = sorted(self._markers(instance_id), key=lambda one: (one.indexed_at, one.index_id), reverse=True)
         return [
             BundleAtHand(
                 index_id=marker.index_id,
                 collected_at=self._collected_at(marker),
                 indexed_at=marker.indexed_at,
-                unproven=_unproven(marker, collected),
+                unproven=_unproven(marker, collected, climbed),
             )
             for marker in markers
         ]
@@ -62,7 +68,11 @@ class StoredBundles:
         return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _unproven(marker: _Marker, collected: frozenset[str]) -> str:
+def _unproven(marker: _Marker, collected: frozenset[str], climbed: frozenset[str]) -> str:
     if marker.origin == "unproven":
         return "nothing ties it to the node that it claims to be of"
-    return "" if marker.origin == "proven" or marker.index_id in collected else HANDED_IN
+    if marker.origin == "proven" or marker.index_id in climbed:
+        return ""
+    if marker.index_id in collected:
+        return PUT_IN_PLACE if marker.is_handed_in else ""
+    return HANDED_IN

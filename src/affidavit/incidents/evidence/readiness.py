@@ -122,9 +122,11 @@ class Readiness:
     ) -> BundleAtHand | None:
         """What was collected for this incident; else a proven bundle; else what somebody handed in."""
         own = next((one for one in bundles if one.index_id == standing.index_id), None)
+        if own is not None and not own.unproven:
+            return own
         fresh = next((one for one in bundles if self._is_fresh(one, incident)), None)
         proven = next((one for one in bundles if not one.unproven), None)
-        return own or proven or fresh or next(iter(bundles), None)
+        return proven or own or fresh or next(iter(bundles), None)
 
     def _ready(
         self,

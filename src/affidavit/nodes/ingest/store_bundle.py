@@ -96,6 +96,7 @@ class Filing:
             cluster=origin.cluster,
             origin=brought.proof if brought is not None else None,
             origin_note=brought.note if brought is not None else "",
+            is_handed_in=brought is None and self.origin.uploader is not None,
         )
         return self._published(marker, replaces=known)
 

@@ -67,6 +67,8 @@ class IndexMarker(BaseModel):
     origin: OriginProof | None = None
     """None: no node brought the bundle but an operator, or it was stored before uploads were bound to their nodes."""
     origin_note: Annotated[str, Field(max_length=400)] = ""
+    is_handed_in: bool = False
+    """S3 says that somebody who is no node wrote the archive: it must not be taken for the one a node was asked for."""
     content: str = ""
     """Tells versions of an index apart that lies under a key which is written more than once."""
 

@@ -8,7 +8,8 @@ from uuid import uuid4
 
 from affidavit.bootstrap import App
 from affidavit.entrypoints.report.screen import make_console
-from affidavit.errors import InputRefused
+from affidavit.entrypoints.supervision import node_evidence
+from affidavit.errors import InputRefused, NotFound
 from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident, IncidentId, Signal
 from affidavit.incidents.intake.alert_incident import INSTANCE_ID
@@ -23,10 +24,20 @@ def node_incident(node: str, bundle: Path | None, app: App) -> Incident:
     if INSTANCE_ID.fullmatch(node) is None:
         raise InputRefused(f"{node!a} is no instance id", hint="give the EC2 instance id of the node, such as i-0123…")
     if bundle is None:
+        _refuse_without_evidence(node, app)
         return _incident(IncidentId(f"node-{node}-{uuid4().hex[:12]}"), node, app.clock.now(), app)
     index_id, collected_at = _taken_in(node, bundle, app)
     incident_id = IncidentId(f"node-{node}-{index_id[:24]}")
     return replace(_incident(incident_id, node, collected_at or app.clock.now(), app), given_index=index_id)
+
+
+def _refuse_without_evidence(node: str, app: App) -> None:
+    """On a laptop nobody can be asked: an incident would only end without a diagnosis."""
+    if app.settings.is_local and not node_evidence(app).bundles(node):
+        raise NotFound(
+            f"there is no bundle of {node} in {app.settings.data_dir}, and no AWS to collect one from",
+            hint="hand one in with --bundle FILE; or set LOGS_BUCKET, ENABLE_COLLECTION and ALLOWED_CLUSTERS",
+        )
 
 
 def wait_for_evidence(incident_id: IncidentId, supervisor: Supervisor, *, minutes: int, no_color: bool) -> None:
