@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from affidavit.entrypoints.cli.demo.command import DemoOptions, command_name, run_demo
+from affidavit.entrypoints.cli.demo.node import unused_results
 from affidavit.errors import InputRefused
 
 
@@ -36,3 +37,10 @@ def test_a_chat_model_that_cannot_be_asked_is_refused_before_anything_starts(
         run_demo(DemoOptions(provider=provider, model=model, out=tmp_path))
     told = capsys.readouterr()
     assert told.out + told.err == ""
+
+
+def test_a_second_demo_in_the_same_folder_overwrites_no_evidence(tmp_path: Path) -> None:
+    assert unused_results(tmp_path) == tmp_path / "results"
+    for name in ("results", "results-2"):
+        (tmp_path / name).mkdir()
+    assert unused_results(tmp_path) == tmp_path / "results-3"

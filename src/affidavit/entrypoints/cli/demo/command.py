@@ -47,7 +47,8 @@ def run_demo(options: DemoOptions) -> Exit:
             return Exit.DONE
     story.step("Done")
     story.say(f"Everything that was started is stopped. It took {time.monotonic() - started:.0f} seconds.")
-    story.say(f"The node's report is {options.out / 'results' / 'report.html'}. Yours: {command_name()} analyze BUNDLE")
+    report = max(options.out.glob("results*/report.html"), key=lambda file: file.stat().st_mtime)
+    story.say(f"The node's report is {report}. Yours: {command_name()} analyze BUNDLE")
     return Exit.DONE
 
 

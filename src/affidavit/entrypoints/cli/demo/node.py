@@ -83,8 +83,14 @@ class NodeStory:
         """The same bundle without an incident: as a person would read one that was handed over."""
         out.mkdir(parents=True, exist_ok=True)
         key = archive_key(node.instance_id)
-        bundle, results = out / Path(key).name, shlex.quote(str(out / "results"))
+        bundle, results = out / Path(key).name, shlex.quote(str(unused_results(out)))
         stored = self.sandbox.client("s3").get_object(Bucket=BUCKET, Key=key)
         bundle.write_bytes(stored["Body"].read())
         self.story.step("The same bundle as a person would read it, without AWS")
         self.run(f"analyze {shlex.quote(str(bundle))} --severity high --out {results}")
+
+
+def unused_results(out: Path) -> Path:
+    """A folder beside those of earlier demos: evidence is never overwritten, and each demo has a bundle of its own."""
+    names = ("results", *(f"results-{number}" for number in range(2, 1000)))
+    return next(out / name for name in names if not (out / name).exists())
