@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 pytest = scratch=$$(mktemp -d $(SCRATCH)/affidavit-XXXXXX) && \
 	  TMPDIR=$$scratch $(BIN)/python -m tests.rerun $(1) && chmod -R u+rwX $$scratch && rm -rf $$scratch
 
-.PHONY: guards clients help setup demo test test-slow check format docs eval mutations bench synth package dist chart sbom lock clean
+.PHONY: guards clients help setup demo test test-slow check format docs eval mutations bench synth package dist site chart sbom lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -81,6 +81,11 @@ package: setup ## the zips of the Lambda functions out of requirements.lock, for
 
 dist: setup ## wheel, sdist and MCP bundle in dist/, built twice and compared, tried in clean environments; EXTRAS=1 tries each extra
 	@$(BIN)/python -m release $(if $(EXTRAS),--extras)
+
+site: ## the pages in docs/ as a web site in build/site-pages; fails on a link that leads nowhere
+	@test -x build/site/bin/mkdocs || { $(PYTHON) -m venv build/site && \
+	  build/site/bin/python -m pip install --quiet mkdocs==1.6.1; }
+	@build/site/bin/mkdocs build --quiet --strict
 
 chart: setup ## renders and lints the Helm chart with Helm's own library, into charts/rendered
 	@test -x build/helm/bin/python || { $(PYTHON) -m venv build/helm && \

@@ -4,9 +4,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from affidavit.entrypoints.cli.doctor.extras import EXTRAS
-
+from affidavit.entrypoints.doctor.extras import EXTRAS
 from release.build import build
+from release.manual import write_manual
 from release.mcp_bundle import write_mcp_bundle
 from release.trial import pythons, try_core, try_extra
 
@@ -17,7 +17,7 @@ def main() -> None:
     parser.add_argument("--extras", action="store_true", help="also install each extra into an environment of its own")
     parser.add_argument("--no-trial", action="store_true", help="build and compare only")
     given = parser.parse_args()
-    built = [*build(given.out), write_mcp_bundle(given.out)]
+    built = [*build(given.out), write_mcp_bundle(given.out), write_manual(given.out)]
     print("built twice, byte for byte the same:", *(path.name for path in built))
     if not given.no_trial:
         _try(next(path for path in built if path.suffix == ".whl").resolve(), with_extras=given.extras)

@@ -35,7 +35,7 @@ def manifest() -> dict[str, object]:
                 "required": True,
             }
         },
-        "compatibility": {"platforms": ["darwin", "linux", "win32"], "runtimes": {"python": ">=3.11"}},
+        "compatibility": {"platforms": ["darwin", "linux"], "runtimes": {"python": ">=3.11"}},
     }
 
 

@@ -47,7 +47,8 @@ def shown_commands(page: Path) -> Iterator[ShownCommand]:
     """Of a session only what was typed; of a script every line."""
     for language, text in blocks(page):
         if language in LANGUAGES:
-            typed = [line for line in text.splitlines() if language == "sh" or line.startswith("$ ")]
+            joined = text.replace("\\\n", " ")  # a line that goes on
+            typed = [line for line in joined.splitlines() if language == "sh" or line.startswith("$ ")]
             for line in typed:
                 command = re.sub(r"\s+#.*$", "", line.removeprefix("$ ")).strip()
                 if command:

@@ -78,3 +78,12 @@ def test_a_reader_that_went_away_is_no_verdict(printing: str) -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(60) == 141
+
+
+def test_what_windows_lacks_is_told_with_what_to_do_there() -> None:
+    done = leave("raise ModuleNotFoundError('no fcntl', name='fcntl')")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "affidavit: this command needs Linux or macOS",
+        "  on Windows run it in WSL 2",
+    ]

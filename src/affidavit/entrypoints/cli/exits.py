@@ -7,6 +7,8 @@ from affidavit.entrypoints.doctor.extras import extra_with
 from affidavit.errors import Conflict, EvidenceUnavailable, InputRefused, NotFound, UpstreamFailed
 
 DEBUG = "AFFIDAVIT_DEBUG"
+# Modules of the standard library that Windows lacks.
+_POSIX = frozenset({"fcntl", "resource", "termios"})
 
 
 class Exit(IntEnum):
@@ -37,7 +39,7 @@ def missing_extra(error: BaseException) -> str | None:
 
 
 def exit_code_of(error: Exception) -> Exit:
-    if missing_extra(error) is not None:
+    if missing_extra(error) is not None or (isinstance(error, ModuleNotFoundError) and error.name in _POSIX):
         return Exit.REFUSED
     match error:
         case InputRefused() | NotFound() | Conflict():
@@ -52,6 +54,8 @@ def sentence_of(error: Exception) -> tuple[str, str]:
     """The message and hint for an error that is not one of ours."""
     if (extra := missing_extra(error)) is not None:
         return f"this command needs the extra `{extra}`", f"pip install 'affidavit[{extra}]'"
+    if isinstance(error, ModuleNotFoundError) and error.name in _POSIX:
+        return "this command needs Linux or macOS", "on Windows run it in WSL 2"
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}", "check the path, who may write there, and the room on its disk"
