@@ -144,7 +144,7 @@ def _history(*lines: str | None):
 def test_a_fault_that_stopped_many_runs_ago_is_over() -> None:
     past = _history("[ERROR] TypeError: x", *[None] * 6)
     assert past.current("code") == []
-    assert [reason.label for reason in past.newest_reasons()] == ["language-error"]
+    assert [reason.label for reason in past.newest_reasons()] == ["language-error-by-name"]
 
 
 def test_a_fault_that_comes_every_few_runs_is_not_over_between_two() -> None:
