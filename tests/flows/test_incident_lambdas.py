@@ -158,6 +158,7 @@ def test_a_deployed_function_reads_its_secrets_from_parameter_store_and_reads_th
     ssm.put_parameter(Name=f"{path}/SLACK_BOT_TOKEN", Value="second", Type="SecureString", Overwrite=True)
     now = [time.monotonic()]
     monkeypatch.setattr(renewal, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(on_incident.renew, "_since", now[0])
     for later, token in ((800, "first"), (200, "second")):
         now[0] += later
         on_incident.renew()

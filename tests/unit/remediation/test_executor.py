@@ -137,9 +137,12 @@ def test_a_write_between_our_read_and_our_call_is_found_in_cloudtrail_and_report
     workshop.clock.at = datetime.now(UTC)
     plan = workshop.plan(workshop.action(CONCURRENCY, arn_of(broken), {"reserved": 5}))
     row = workshop.approved(plan)
-    workshop.door.before = lambda _: client.put_function_concurrency(
-        FunctionName=broken, ReservedConcurrentExecutions=9
-    )
+
+    def somebody_writes(_: object) -> None:
+        client.put_function_concurrency(FunctionName=broken, ReservedConcurrentExecutions=9)
+        workshop.clock.at = datetime.now(UTC)
+
+    workshop.door.before = somebody_writes
     row = workshop.executor.run(row.plan_id)
     assert (row.phase, reserved(client, broken)) == (Phase.PROVEN, 5)
     assert f"called PutFunctionConcurrency on {arn_of(broken)}" in row.reason

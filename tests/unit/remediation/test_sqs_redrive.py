@@ -1,6 +1,7 @@
 """Dead letters go back to their queue through the real credentials, so many a second, and only they."""
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -96,11 +97,13 @@ def test_only_the_dead_letters_of_the_queue_that_feeds_it_go_back_and_slowly(let
     changer = workshop.door.open(Grant(calls=(call,), source_identity="alice", session_name="plan-1"))
     with pytest.raises(UpstreamFailed, match="may not call"):
         changer.call(replace(call, parameters={**call.parameters, "SourceArn": letters.queue}))
+    started = time.monotonic()
     changer.call(call)
     assert problems() == "messages are being moved already"
     (task,) = letters.sqs.list_message_move_tasks(SourceArn=letters.dead)["Results"]
     assert (task["Status"], task["MaxNumberOfMessagesPerSecond"]) == ("RUNNING", 1)
     letters.sqs.cancel_message_move_task(TaskHandle=task["TaskHandle"])
-    assert letters.waiting(letters.dead_url) == 2, "one a second"
+    moved = 3 - letters.waiting(letters.dead_url)
+    assert 0 < moved <= 1 + (time.monotonic() - started), "one a second"
     with pytest.raises(ClientError, match="Dead Letter Queue"):
         letters.sqs.start_message_move_task(SourceArn=letters.queue)
