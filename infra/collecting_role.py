@@ -10,6 +10,7 @@ from infra import names
 from infra.options import Options
 from infra.runbook_role import CLUSTER_TAGS, RUNBOOK
 from infra.state import STATE
+from infra.statements import allowing
 from infra.wildcards import explain
 
 NAME = "node-collector"
@@ -64,23 +65,23 @@ class CollectingRole(Construct):
 def _statements(
     options: Options, clusters: Sequence[str], log_groups: str, key_arn: str
 ) -> Iterator[iam.PolicyStatement]:
-    yield _statement("StartTheRunbook", ["ssm:StartAutomationExecution"], _RUNBOOKS)
-    yield _statement("FollowTheRunbook", ["ssm:GetAutomationExecution"], [_EXECUTIONS])
+    yield allowing("StartTheRunbook", ["ssm:StartAutomationExecution"], _RUNBOOKS)
+    yield allowing("FollowTheRunbook", ["ssm:GetAutomationExecution"], [_EXECUTIONS])
     to_ssm = {"StringEquals": {"iam:PassedToService": "ssm.amazonaws.com"}}
     runbook = f"arn:{{partition}}:iam::{{account}}:role/{options.name('collection')}"
-    yield _statement("PassTheRunbookItsRole", ["iam:PassRole"], [runbook], to_ssm)
+    yield allowing("PassTheRunbookItsRole", ["iam:PassRole"], [runbook], to_ssm)
     used = ("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")
     rows = [f"dynamodb:{action}" for action in used]
-    yield _statement("NoteCollections", rows, [names.table_arn(STATE), names.table_arn(STATE, "/index/due")])
-    yield _statement("FindArchives", ["s3:ListBucket"], [names.bucket_arn(options.prefix)])
-    yield _statement("ReadArchives", ["s3:GetObject"], [_bundles(options)])
-    yield _statement("PutArchives", ["s3:PutObject"], _archives(options))
-    yield _statement("UseTheKey", ["kms:Decrypt", "kms:GenerateDataKey"], [key_arn])
-    yield _statement("ReachClusters", ["eks:DescribeCluster"], [_CLUSTERS])
-    yield _statement("ReadHostLogs", ["logs:DescribeLogStreams", "logs:FilterLogEvents"], [_groups(log_groups)])
+    yield allowing("NoteCollections", rows, [names.table_arn(STATE), names.table_arn(STATE, "/index/due")])
+    yield allowing("FindArchives", ["s3:ListBucket"], [names.bucket_arn(options.prefix)])
+    yield allowing("ReadArchives", ["s3:GetObject"], [_bundles(options)])
+    yield allowing("PutArchives", ["s3:PutObject"], _archives(options))
+    yield allowing("UseTheKey", ["kms:Decrypt", "kms:GenerateDataKey"], [key_arn])
+    yield allowing("ReachClusters", ["eks:DescribeCluster"], [_CLUSTERS])
+    yield allowing("ReadHostLogs", ["logs:DescribeLogStreams", "logs:FilterLogEvents"], [_groups(log_groups)])
     for maker, tagged in _tagged(options, clusters):
-        yield _statement(f"ReadConsolesOf{maker}Nodes", ["ec2:GetConsoleOutput"], [_INSTANCES], tagged)
-        yield _statement(f"HoldThe{maker}Groups", HOLDING, [_GROUPS], tagged)
+        yield allowing(f"ReadConsolesOf{maker}Nodes", ["ec2:GetConsoleOutput"], [_INSTANCES], tagged)
+        yield allowing(f"HoldThe{maker}Groups", HOLDING, [_GROUPS], tagged)
 
 
 def _tagged(options: Options, clusters: Sequence[str]) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -111,14 +112,3 @@ def _archives(options: Options) -> list[str]:
 
 def _groups(log_groups: str) -> str:
     return f"arn:{{partition}}:logs:{{region}}:{{account}}:log-group:{log_groups}"
-
-
-def _statement(
-    sid: str, actions: Sequence[str], resources: Sequence[str], conditions: Mapping[str, object] | None = None
-) -> iam.PolicyStatement:
-    return iam.PolicyStatement(
-        sid=sid,
-        actions=list(actions),
-        resources=[names.placed(resource) for resource in resources],
-        conditions=dict(conditions or {}),
-    )

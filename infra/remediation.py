@@ -1,7 +1,7 @@
 """The role that repairs work with, in a stack of its own: without it no credential can write to a workload."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from aws_cdk import CfnOutput, CfnParameter, CfnTag, Duration, Stack
 from aws_cdk import aws_iam as iam
@@ -11,6 +11,7 @@ from constructs import Construct
 from affidavit.remediation.actions.nodes.pinned_document import NAME, document_content
 from infra import names
 from infra.options import Options
+from infra.statements import allowing
 from infra.wildcards import explain
 
 # What may be repaired carries this tag; EC2, KMS and Lambda name these things themselves.
@@ -140,16 +141,16 @@ class Remediation(Stack):
         tag = {"StringEquals": {f"aws:ResourceTag/{REPAIR_TAG[0]}": REPAIR_TAG[1]}}
         own = names.placed(f"arn:{{partition}}:iam::{{account}}:role/{self._options.name('*')}")
         iam_arn = "arn:{partition}:iam::{account}:%s"
-        yield _statement("RepairFunctions", FUNCTIONS, [names.function_arn(self._functions)])
-        yield _statement("ReadVersions", VERSIONS, [names.function_arn(self._functions), self._versions])
-        yield _statement("RepairEventSources", EVENT_SOURCES, [_MAPPINGS], tag)
-        yield _statement("RepairRoles", ROLES, [iam_arn % f"role/{self._roles}"])
-        yield _statement("RepairPolicies", POLICIES, [iam_arn % f"policy/{self._policies}"])
-        yield _statement("RepairNetworks", NETWORKS, [_ec2(kind) for kind in _NETWORK_KINDS], tag)
-        yield _statement("RepairKeys", KEYS, ["arn:{partition}:kms:{region}:{account}:key/*"], tag)
-        yield _statement("RepairQueues", QUEUES, [_QUEUES], tag)
-        yield _statement("RepairNodes", COMMANDS, [_ec2("instance/*"), _DOCUMENT], tag)
-        yield _statement("ReplaceNodes", GROUPS, [_GROUPS], tag)
+        yield allowing("RepairFunctions", FUNCTIONS, [names.function_arn(self._functions)])
+        yield allowing("ReadVersions", VERSIONS, [names.function_arn(self._functions), self._versions])
+        yield allowing("RepairEventSources", EVENT_SOURCES, [_MAPPINGS], tag)
+        yield allowing("RepairRoles", ROLES, [iam_arn % f"role/{self._roles}"])
+        yield allowing("RepairPolicies", POLICIES, [iam_arn % f"policy/{self._policies}"])
+        yield allowing("RepairNetworks", NETWORKS, [_ec2(kind) for kind in _NETWORK_KINDS], tag)
+        yield allowing("RepairKeys", KEYS, ["arn:{partition}:kms:{region}:{account}:key/*"], tag)
+        yield allowing("RepairQueues", QUEUES, [_QUEUES], tag)
+        yield allowing("RepairNodes", COMMANDS, [_ec2("instance/*"), _DOCUMENT], tag)
+        yield allowing("ReplaceNodes", GROUPS, [_GROUPS], tag)
         # Also where the pattern of roles would reach them.
         yield iam.PolicyStatement(sid="NeverOurOwnRoles", effect=iam.Effect.DENY, actions=list(ROLES), resources=[own])
 
@@ -164,14 +165,3 @@ class Remediation(Stack):
 
 def _ec2(kind: str) -> str:
     return f"arn:{{partition}}:ec2:{{region}}:{{account}}:{kind}"
-
-
-def _statement(
-    sid: str, actions: Sequence[str], resources: Sequence[str], conditions: Mapping[str, object] | None = None
-) -> iam.PolicyStatement:
-    return iam.PolicyStatement(
-        sid=sid,
-        actions=list(actions),
-        resources=[names.placed(resource) for resource in resources],
-        conditions=dict(conditions or {}),
-    )

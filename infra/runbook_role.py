@@ -1,6 +1,6 @@
 """The role that the collection runbook works with: commands on nodes of the allowed clusters, and nothing else."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from aws_cdk import Aws
 from aws_cdk import aws_iam as iam
@@ -8,6 +8,7 @@ from constructs import Construct
 
 from infra import names
 from infra.options import Options
+from infra.statements import allowing
 from infra.wildcards import explain
 
 # Tags whose value is the cluster's name. Whoever made the node decides which of them it has.
@@ -46,28 +47,17 @@ class RunbookRole(Construct):
 
 
 def _statements(options: Options, clusters: Sequence[str]) -> Iterator[iam.PolicyStatement]:
-    yield _statement("SeeManagedNodes", ["ssm:DescribeInstanceInformation"], ["*"])
+    yield allowing("SeeManagedNodes", ["ssm:DescribeInstanceInformation"], ["*"])
     # One statement a tag: keys of one condition would have to be there all together.
     named = {maker: {"StringEquals": {_tag(key): list(clusters)}} for maker, key in CLUSTER_TAGS.items()}
     marked = {f"Marked{place}": {"Null": {_tag(key): "false"}} for place, key in enumerate(options.node_tags, start=1)}
     for maker, condition in {**named, **marked}.items():
-        yield _statement(f"RunOn{maker}Nodes", ["ssm:SendCommand"], [_INSTANCES], condition)
-    yield _statement("RunTheCollector", ["ssm:SendCommand"], [_SHELL])
+        yield allowing(f"RunOn{maker}Nodes", ["ssm:SendCommand"], [_INSTANCES], condition)
+    yield allowing("RunTheCollector", ["ssm:SendCommand"], [_SHELL])
     follow = ["ssm:GetCommandInvocation", "ssm:ListCommandInvocations", "ssm:ListCommands"]
-    yield _statement("FollowCommands", follow, ["*"])
+    yield allowing("FollowCommands", follow, ["*"])
     check = ["s3:GetBucketPublicAccessBlock", "s3:GetBucketPolicyStatus", "s3:GetBucketAcl"]
-    yield _statement("CheckTheBucket", check, [names.bucket_arn(options.prefix)])
-
-
-def _statement(
-    sid: str, actions: Sequence[str], resources: Sequence[str], conditions: Mapping[str, object] | None = None
-) -> iam.PolicyStatement:
-    return iam.PolicyStatement(
-        sid=sid,
-        actions=list(actions),
-        resources=[names.placed(resource) for resource in resources],
-        conditions=dict(conditions or {}),
-    )
+    yield allowing("CheckTheBucket", check, [names.bucket_arn(options.prefix)])
 
 
 def _tag(key: str) -> str:
