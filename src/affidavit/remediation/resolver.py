@@ -79,7 +79,7 @@ class Resolver:
         """Of each thing that an action would change, what the most trusted source says."""
         basis = _basis(diagnosis)
         for kind in catalog().values():
-            if not kind.repairs & set(diagnosis.fault_types):
+            if kind.subject_kind is not incident.subject.kind or not kind.repairs & set(diagnosis.fault_types):
                 continue
             settled: set[tuple[str, str]] = set()
             for document in said:

@@ -101,6 +101,14 @@ def test_without_a_source_a_step_stays_advice(case):
     assert "no known-good state" in plan.advice[0].why
 
 
+def test_a_diagnosis_of_a_node_never_changes_the_function_of_that_name(case):
+    node = Subject(kind=SubjectKind.NODE, id=case.function)
+    case.sources = KnownSources([*case.sources.about(case.incident.subject, before=case.incident.occurred_at)])
+    assert case.resolve().actions
+    case.incident = replace(case.incident, subject=node)
+    assert case.resolve().actions == ()
+
+
 CHANGES: dict[str, Any] = {
     "a value that no source says": lambda action: replace(action, arguments={"reserved": 8}, expected={"reserved": 8}),
     "an unregistered action": lambda action: replace(action, type="lambda.function.delete"),

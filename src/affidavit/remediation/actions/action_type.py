@@ -7,7 +7,7 @@ from typing import Protocol
 from pydantic import BaseModel, ConfigDict
 
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.evidence.subject import Subject
+from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument
 from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item
@@ -51,6 +51,8 @@ class ActionType(Protocol):
     undo_class: UndoClass
     repairs: frozenset[FaultType]
     """The faults of a diagnosis for which this action is looked at."""
+    subject_kind: SubjectKind
+    """What the diagnosis must be about. `aims` is asked for no other kind."""
     arguments: type[Arguments]
     has_token: bool
     """Whether AWS compares a token on the write. Without one the state is re-read right before and right after."""

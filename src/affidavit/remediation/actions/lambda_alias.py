@@ -24,11 +24,10 @@ class RollBackAlias:
     undo_class = UndoClass.EXACT
     repairs = frozenset({FaultType.CODE_ERROR, FaultType.STARTUP, FaultType.CONFIGURATION})
     arguments: type[Arguments] = AliasArguments
+    subject_kind = SubjectKind.FUNCTION
     has_token = True
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
-        if subject.kind is not SubjectKind.FUNCTION:
-            return []
         aliases = reader.read_all("lambda", "list_aliases", "Aliases", FunctionName=subject.id)
         found: list[Aim] = []
         for alias in aliases:

@@ -29,11 +29,10 @@ class RestoreConcurrency:
     undo_class = UndoClass.EXACT
     repairs = frozenset({FaultType.THROTTLING})
     arguments: type[Arguments] = ConcurrencyArguments
+    subject_kind = SubjectKind.FUNCTION
     has_token = False
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
-        if subject.kind is not SubjectKind.FUNCTION:
-            return []
         found, reserved = _said(subject.id, said)
         if not found:
             return []

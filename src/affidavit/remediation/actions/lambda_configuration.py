@@ -37,11 +37,10 @@ class RestoreConfiguration:
         {FaultType.TIMEOUT, FaultType.OUT_OF_MEMORY, FaultType.STARTUP, FaultType.CONFIGURATION, FaultType.CODE_ERROR}
     )
     arguments: type[Arguments] = ConfigurationArguments
+    subject_kind = SubjectKind.FUNCTION
     has_token = True
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
-        if subject.kind is not SubjectKind.FUNCTION:
-            return []
         live = reader.read("lambda", "get_function_configuration", FunctionName=subject.id)
         told = {path: value for path in PATHS if (value := _said(path, subject.id, said)) is not None}
         arn = str(live["FunctionArn"])

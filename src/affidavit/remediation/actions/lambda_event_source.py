@@ -25,11 +25,10 @@ class EnableEventSource:
     undo_class = UndoClass.COMPENSATING
     repairs = frozenset({FaultType.CONFIGURATION, FaultType.THROTTLING})
     arguments: type[Arguments] = EventSourceArguments
+    subject_kind = SubjectKind.FUNCTION
     has_token = False
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
-        if subject.kind is not SubjectKind.FUNCTION:
-            return []
         live = reader.read_all("lambda", "list_event_source_mappings", "EventSourceMappings", FunctionName=subject.id)
         off = [one for one in live if isinstance(one, Mapping) and one.get("State") in _DISABLED]
         return [

@@ -41,10 +41,11 @@ class RestorePermission:
     undo_class = UndoClass.EXACT
     repairs = frozenset({FaultType.PERMISSION_LOSS})
     arguments: type[Arguments] = PermissionArguments
+    subject_kind = SubjectKind.FUNCTION
     has_token = True
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
-        if subject.kind is not SubjectKind.FUNCTION or not (told := _said(subject.id, said)):
+        if not (told := _said(subject.id, said)):
             return []
         arn = str(reader.read("lambda", "get_function_configuration", FunctionName=subject.id)["FunctionArn"])
         found = [Aim(target=arn, arguments={"sid": sid, "grant": grant}) for sid, grant in told.items()]

@@ -36,11 +36,12 @@ class RestoreAclEntry:
     undo_class = UndoClass.EXACT
     repairs = frozenset({FaultType.NETWORK_BLOCK})
     arguments: type[Arguments] = AclEntryArguments
+    subject_kind = SubjectKind.FUNCTION
     has_token = False
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
         """Only a known-good state lists all entries, so that one that is missing from it is known to be new."""
-        if subject.kind is not SubjectKind.FUNCTION or said.source.kind is not SourceKind.BASELINE:
+        if said.source.kind is not SourceKind.BASELINE:
             return []
         vpc = vpc_of(subject, reader)
         return [

@@ -32,11 +32,10 @@ class RestoreEgress:
     undo_class = UndoClass.EXACT
     repairs = frozenset({FaultType.NETWORK_BLOCK})
     arguments: type[Arguments] = EgressArguments
+    subject_kind = SubjectKind.FUNCTION
     has_token = False
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
-        if subject.kind is not SubjectKind.FUNCTION:
-            return []
         vpc = vpc_of(subject, reader)
         found = [
             Aim(target=vpc.arn("security-group", group), arguments={"rule": rule, "is_there": True})

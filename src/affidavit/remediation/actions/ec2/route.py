@@ -39,10 +39,11 @@ class RestoreRoute:
     undo_class = UndoClass.EXACT
     repairs = frozenset({FaultType.NETWORK_BLOCK})
     arguments: type[Arguments] = RouteArguments
+    subject_kind = SubjectKind.FUNCTION
     has_token = False
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
-        if subject.kind is not SubjectKind.FUNCTION or said.source.kind is not SourceKind.BASELINE:
+        if said.source.kind is not SourceKind.BASELINE:
             return []
         vpc = vpc_of(subject, reader)
         return [

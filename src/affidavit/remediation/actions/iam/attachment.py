@@ -30,11 +30,10 @@ class RestoreAttachment:
     undo_class = UndoClass.EXACT
     repairs = frozenset({FaultType.PERMISSION_LOSS})
     arguments: type[Arguments] = AttachmentArguments
+    subject_kind = SubjectKind.FUNCTION
     has_token = False
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
-        if subject.kind is not SubjectKind.FUNCTION:
-            return []
         role = role_of(subject, reader)
         found = [
             Aim(target=role, arguments={"policy_arn": arn, "is_attached": True}) for arn in _said(role_name(role), said)

@@ -33,11 +33,10 @@ class RestoreInlinePolicy:
     undo_class = UndoClass.EXACT
     repairs = frozenset({FaultType.PERMISSION_LOSS})
     arguments: type[Arguments] = InlinePolicyArguments
+    subject_kind = SubjectKind.FUNCTION
     has_token = False
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
-        if subject.kind is not SubjectKind.FUNCTION:
-            return []
         role = role_of(subject, reader)
         found = [
             Aim(target=role, arguments={"policy": policy, "document": document})

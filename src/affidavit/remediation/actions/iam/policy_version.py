@@ -33,11 +33,10 @@ class SetDefaultPolicyVersion:
     undo_class = UndoClass.EXACT
     repairs = frozenset({FaultType.PERMISSION_LOSS})
     arguments: type[Arguments] = PolicyVersionArguments
+    subject_kind = SubjectKind.FUNCTION
     has_token = False
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
-        if subject.kind is not SubjectKind.FUNCTION:
-            return []
         told = _said(said)
         attached = _attached(role_name(role_of(subject, reader)), reader) if told else set[str]()
         found = [

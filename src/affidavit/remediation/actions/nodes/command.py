@@ -30,13 +30,14 @@ class CommandArguments(Arguments):
 class NodeCommand:
     """The state is how often the document ended well on the node: it grows by one, whoever ran it."""
 
+    subject_kind = SubjectKind.NODE
     has_token = False
     arguments: type[Arguments] = CommandArguments
     operations: tuple[str, ...]
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
         document, node = at_path(said.document, "document"), said.document.get("instance_id")
-        if said.source.kind is not SourceKind.NODE or subject != Subject(kind=SubjectKind.NODE, id=str(node)):
+        if said.source.kind is not SourceKind.NODE or subject.id != node:
             return []
         target = self.target(said.document)
         if document is None or not target:

@@ -26,12 +26,13 @@ class ReplaceNode:
     undo_class = UndoClass.NONE
     repairs = frozenset({FaultType.NODE_HARDWARE, FaultType.NODE_BOOTSTRAP})
     arguments: type[Arguments] = ReplaceArguments
+    subject_kind = SubjectKind.NODE
     has_token = False
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
         """Only with evidence in store: nothing can be collected from a node that is gone."""
         group, node = at_path(said.document, "group", "arn"), said.document.get("instance_id")
-        if said.source.kind is not SourceKind.NODE or subject != Subject(kind=SubjectKind.NODE, id=str(node)):
+        if said.source.kind is not SourceKind.NODE or subject.id != node:
             return []
         if not group or said.document.get("has_evidence") is not True:
             return []

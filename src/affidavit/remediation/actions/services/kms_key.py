@@ -27,12 +27,11 @@ class EnableKey:
     undo_class = UndoClass.EXACT
     repairs = frozenset({FaultType.PERMISSION_LOSS, FaultType.CREDENTIALS, FaultType.STARTUP, FaultType.CONFIGURATION})
     arguments: type[Arguments] = KeyArguments
+    subject_kind = SubjectKind.FUNCTION
     has_token = False
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
         """Only the key that the function names: an event about another key is about somebody else's."""
-        if subject.kind is not SubjectKind.FUNCTION:
-            return []
         key = reader.read("lambda", "get_function_configuration", FunctionName=subject.id).get("KMSKeyArn")
         if not key or not _was_enabled(str(key), said):
             return []

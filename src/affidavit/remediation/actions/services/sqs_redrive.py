@@ -34,12 +34,11 @@ class Redrive:
     undo_class = UndoClass.NONE
     repairs = frozenset(kind for kind in FaultType if not kind.startswith("node_") and kind is not FaultType.UNKNOWN)
     arguments: type[Arguments] = RedriveArguments
+    subject_kind = SubjectKind.FUNCTION
     has_token = False
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
         """Of each queue that feeds the function by the source's word, the dead letters, if there are any."""
-        if subject.kind is not SubjectKind.FUNCTION:
-            return []
         found: list[Aim] = []
         for queue in _fed_by(subject.id, said):
             dead = dead_letters_of(queue, reader)
