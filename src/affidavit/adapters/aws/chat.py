@@ -43,9 +43,7 @@ class BedrockChat(ChatBedrockConverse):
                 return self._generate(messages, *asked, **how)
             _raise_for_answer(error)
         except BotoCoreError as error:
-            raise ChatModelFailed(
-                f"Bedrock could not be asked: {error}", code=type(error).__name__, provider=ChatProvider.BEDROCK
-            ) from error
+            raise _unreachable(error) from error
         except ValueError as error:
             _raise_for_reading(error)
 
@@ -102,9 +100,7 @@ def _refusals(model_id: str) -> Generator[None]:
     except ClientError as error:
         _raise_for_answer(error)
     except BotoCoreError as error:
-        raise ChatModelFailed(
-            f"Bedrock could not be asked: {error}", code=type(error).__name__, provider=ChatProvider.BEDROCK
-        ) from error
+        raise _unreachable(error) from error
     except ValueError as error:
         raise ChatModelRefused(
             f"{model_id[:200]!r} cannot be a chat model of Bedrock",
@@ -115,6 +111,12 @@ def _refusals(model_id: str) -> Generator[None]:
 def _is_about_caching(error: ClientError) -> bool:
     said = error.response.get("Error", {})
     return said.get("Code") == "ValidationException" and "cach" in str(said.get("Message", "")).lower()
+
+
+def _unreachable(error: BotoCoreError) -> ChatModelFailed:
+    return ChatModelFailed(
+        f"Bedrock could not be asked: {error}", code=type(error).__name__, provider=ChatProvider.BEDROCK
+    )
 
 
 def _raise_for_answer(error: ClientError) -> NoReturn:
