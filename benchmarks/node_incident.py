@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import urllib3
+from tests.support.node_incidents import alarm
 
 from affidavit.entrypoints.lambdas import on_bundle_uploaded, on_incident
 from affidavit.incidents.incident import IncidentId
@@ -95,7 +95,7 @@ def _run(sandbox: Sandbox, number: int) -> tuple[dict[str, float], Traffic]:
     sandbox.automation.conduct(node.instance_id, Conduct(step_seconds=0.0))
     times, traffic = dict[str, float](), Traffic()
     with _counted(traffic):
-        steps = (lambda: _deliver(_alarm(node)), lambda: _index(node), lambda: _deliver(bundle_news(node.instance_id)))
+        steps = (lambda: _deliver(alarm(node)), lambda: _index(node), lambda: _deliver(bundle_news(node.instance_id)))
         for name, step in zip(STEPS, steps, strict=True):
             if name == STEPS[1]:
                 _await_archive(sandbox, node)
@@ -128,21 +128,6 @@ def _index(node: FleetNode) -> Any:
     }
     event = {"Records": [{"messageId": "m", "body": json.dumps({"Records": [record]})}]}
     return on_bundle_uploaded.handler(event, None)
-
-
-def _alarm(node: FleetNode) -> dict[str, Any]:
-    return {
-        "AlarmName": f"status-{node.instance_id}",
-        "AlarmArn": f"arn:aws:cloudwatch:{node.region}:000000000000:alarm:status",
-        "NewStateValue": "ALARM",
-        "NewStateReason": "Threshold Crossed",
-        "StateChangeTime": datetime.now(UTC).isoformat(),
-        "AWSAccountId": "000000000000",
-        "Trigger": {
-            "MetricName": "StatusCheckFailed",
-            "Dimensions": [{"name": "InstanceId", "value": node.instance_id}],
-        },
-    }
 
 
 def _await_archive(sandbox: Sandbox, node: FleetNode) -> None:

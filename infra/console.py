@@ -3,11 +3,11 @@
 from aws_cdk import CfnOutput, CfnParameter, Duration, Stack
 from constructs import Construct
 
-from infra import grants, names
+from infra import grants
 from infra.function import PackagedFunction, Spec
 from infra.options import CONSOLE_SECRETS, Options
 from infra.personal_data import PersonalData
-from infra.state import INCIDENT_CONTEXT, INCIDENT_STATE, STATE
+from infra.state import INCIDENT_CONTEXT, INCIDENT_STATE, STATE, stores
 from infra.storage import Storage
 from infra.throttled_api import address_of
 
@@ -52,11 +52,7 @@ class Console(Stack):
 
     def _environment(self) -> dict[str, str]:
         return {
-            "LOGS_BUCKET": names.placed(names.bucket_name(self._options.prefix)),
-            "STATE_TABLE": STATE,
-            "INCIDENT_STATE_TABLE": INCIDENT_STATE,
-            "INCIDENT_CONTEXT_TABLE": INCIDENT_CONTEXT,
-            "KMS_KEY_ID": self._storage.key.key_arn,
+            **stores(self._options, self._storage.key.key_arn),
             "CHAT_PROVIDER": "offline",
             "CONSOLE_OIDC_ISSUER": self._needed("ConsoleIssuer", "issuer (OpenID Connect) at which people log in"),
             "CONSOLE_OIDC_CLIENT_ID": self._needed("ConsoleClientId", "client that is registered with the issuer"),

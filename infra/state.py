@@ -4,6 +4,7 @@ from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
+from infra import names
 from infra.options import Options
 from infra.wildcards import acknowledge
 
@@ -11,6 +12,17 @@ STATE = "affidavit-state"
 INCIDENT_STATE = "incident-state"
 INCIDENT_CONTEXT = "incident-context"
 TABLES = (STATE, INCIDENT_STATE, INCIDENT_CONTEXT)
+
+
+def stores(options: Options, key_arn: str) -> dict[str, str]:
+    """The variables that tell a function where bundles and incidents lie."""
+    return {
+        "LOGS_BUCKET": names.placed(names.bucket_name(options.prefix)),
+        "STATE_TABLE": STATE,
+        "INCIDENT_STATE_TABLE": INCIDENT_STATE,
+        "INCIDENT_CONTEXT_TABLE": INCIDENT_CONTEXT,
+        "KMS_KEY_ID": key_arn,
+    }
 
 
 class State(Stack):

@@ -19,7 +19,7 @@ from infra.hooks import hook_receiver
 from infra.node_logs import NodeLogs
 from infra.options import KEY_PARAMETER, SECRETS, Options
 from infra.people import people_environment
-from infra.state import INCIDENT_CONTEXT, INCIDENT_STATE, STATE
+from infra.state import INCIDENT_CONTEXT, INCIDENT_STATE, STATE, stores
 from infra.storage import Storage, dead_letter_queue
 
 _HANDLERS = "affidavit.entrypoints.lambdas"
@@ -146,11 +146,7 @@ class Supervisor(Stack):
     def _own_environment(self) -> dict[str, str]:
         """What everybody needs who takes alerts in."""
         return {
-            "LOGS_BUCKET": names.placed(names.bucket_name(self._options.prefix)),
-            "STATE_TABLE": STATE,
-            "INCIDENT_STATE_TABLE": INCIDENT_STATE,
-            "INCIDENT_CONTEXT_TABLE": INCIDENT_CONTEXT,
-            "KMS_KEY_ID": self._storage.key.key_arn,
+            **stores(self._options, self._storage.key.key_arn),
             "ALLOWED_CLUSTERS": Fn.join(",", self._clusters.value_as_list),
         }
 
