@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from release.shipped import add_shipped
+
 ROOT = Path(__file__).parents[1]
 # Every time stamp inside: a build does not say when it was made.
 EPOCH = "1767225600"
@@ -29,6 +31,7 @@ def _built(folder: Path) -> dict[str, str]:
     shutil.rmtree(folder, ignore_errors=True)
     sources = folder / "sources"
     _copy_tracked(sources)
+    add_shipped(sources)
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder.resolve())]
     subprocess.run(command, cwd=sources, env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH}, check=True, stdout=sys.stderr)
     shutil.rmtree(sources)

@@ -1,7 +1,8 @@
 """Caches data between runs in the user's cache folder.
 
 When the cache cannot be used, the work is done again. Cached engines act like code and cached marks skip checks, so
-both are only read from a folder that nobody else can write to.
+both are only read from a folder that nobody else can write to. A wheel carries some entries in a folder beside our
+code, so that the first run after an installation need not make them.
 """
 
 import contextlib
@@ -11,18 +12,31 @@ import stat
 import tempfile
 from pathlib import Path
 
+SHIPPED = "shipped"
 _DIGEST = 32
+_SHIPPED = Path(__file__).parents[1] / SHIPPED
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def read_kept(kind: str, name: str) -> bytes | None:
     """Reads an entry, or None. Reading it also marks it as recently used."""
+    shipped = _content(_SHIPPED / kind / name)
+    return shipped if shipped is not None else _read_own(kind, name)
+
+
+def _read_own(kind: str, name: str) -> bytes | None:
     folder = _folder(kind)
     if folder is None:
         return None
-    try:
-        kept = (folder / name).read_bytes()
+    with contextlib.suppress(OSError):
         os.utime(folder / name)
+    return _content(folder / name)
+
+
+def _content(entry: Path) -> bytes | None:
+    """What an entry holds, if it is there and whole."""
+    try:
+        kept = entry.read_bytes()
     except OSError:
         return None
     data = kept[_DIGEST:]

@@ -5,13 +5,15 @@ file, so no match is cut; the engine keeps no state between blocks.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from affidavit.errors import InputRefused, InvariantBroken
 from affidavit.matching.engine_cache import Scratches, engine_name, keep_engine, load_engine
 from affidavit.matching.patterns import block_form, byte_options
+from affidavit.matching.thrifty import ThriftyMatcher
 
 SLOT_BITS = 16
 # Vectorscan 5.4.12 misses some matches that reach the last byte of its input (`b+$`), so line feeds are appended.
@@ -19,6 +21,8 @@ ROOM = 2
 _FEEDS = b"\n" * ROOM
 # An engine that took at least so many seconds to build is kept for the next run.
 WORTH_KEEPING = 0.05
+# An engine of no more patterns is built in no time.
+_FEW = 100
 _SLOT_MASK = (1 << SLOT_BITS) - 1
 # A longer block holds one line too long for a usual block.
 _USUAL_BLOCK = 4 << 20
@@ -48,12 +52,23 @@ def compile_matcher(patterns: Sequence[tuple[int, str]], *, engine: str = "auto"
         return Re2Matcher(patterns)
 
 
+def thrifty_matcher(patterns: Sequence[tuple[int, str]], lasting: Callable[[], Matcher], *, engine: str) -> Matcher:
+    """`lasting` makes the matcher of these patterns that stays; it is made only once it pays, or where it was kept."""
+    if is_ready(patterns, engine=engine):
+        return lasting()
+    return ThriftyMatcher(Re2Matcher(patterns), lasting, room=ROOM, slot_bits=SLOT_BITS)
+
+
+def is_ready(patterns: Sequence[tuple[int, str]], *, engine: str) -> bool:
+    """Whether `compile_matcher` takes no time worth mentioning."""
+    is_built_slowly = engine == "auto" and len(patterns) > _FEW and find_spec("hyperscan") is not None
+    return not is_built_slowly or load_engine(_name_of(patterns)) is not None
+
+
 class HyperscanMatcher:
     def __init__(self, patterns: Sequence[tuple[int, str]]) -> None:
-        expressions = [block_form(pattern).encode() for _, pattern in patterns]
-        ids = [slot for slot, _ in patterns]
-        name = engine_name(expressions, ids, version=version("hyperscan"))
-        self._database: Any = load_engine(name) or _built_and_kept(name, expressions, ids)
+        name = _name_of(patterns)
+        self._database: Any = load_engine(name) or _built_and_kept(name, *_expressions(patterns))
         self._scratches = Scratches(self._database)
 
     def scan(self, block: bytearray, length: int) -> list[int]:
@@ -67,6 +82,14 @@ class HyperscanMatcher:
         finally:
             block[length : length + ROOM] = behind
         return hits
+
+
+def _name_of(patterns: Sequence[tuple[int, str]]) -> str:
+    return engine_name(*_expressions(patterns), version=version("hyperscan"))
+
+
+def _expressions(patterns: Sequence[tuple[int, str]]) -> tuple[list[bytes], list[int]]:
+    return [block_form(pattern).encode() for _, pattern in patterns], [slot for slot, _ in patterns]
 
 
 def _built_and_kept(name: str, expressions: list[bytes], ids: list[int]) -> Any:

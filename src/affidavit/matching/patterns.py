@@ -6,6 +6,7 @@ exactly the lines RE2 would: nothing may match a line feed, and `$` also stands 
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import re2
 
@@ -67,6 +68,7 @@ def _add(patterns: re2.Set, pattern: str) -> None:
         raise InputRefused(f"pattern {pattern!r}: {text}", hint="patterns are RE2: no look-around") from error
 
 
+@lru_cache(8192)
 def block_form(pattern: str) -> str:
     return "".join(_block_token(token) for token in _trimmed(list(_tokens(pattern))))
 

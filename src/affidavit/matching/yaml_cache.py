@@ -16,7 +16,7 @@ import yaml
 from affidavit.matching.disk_cache import keep, read_kept
 from affidavit.yaml_text import load_yaml
 
-_DOCUMENTS = "documents"
+DOCUMENTS = "documents"
 _MOST = 16
 
 
@@ -32,7 +32,7 @@ def read_yaml(files: Sequence[Traversable]) -> list[Parsed]:
     """Returns one result per file, in order."""
     texts = [_text_of(file) for file in files]
     name = hashlib.sha256(repr((yaml.__version__, texts)).encode()).hexdigest()[:32]
-    kept = read_kept(_DOCUMENTS, name)
+    kept = read_kept(DOCUMENTS, name)
     if kept is not None:
         return [Parsed(document=document) for document in json.loads(kept)]
     parsed = [_parse(text) for text in texts]
@@ -65,4 +65,4 @@ def _keep(name: str, parsed: list[Parsed]) -> None:
     except (TypeError, ValueError):
         return
     if json.loads(text) == documents:
-        keep(_DOCUMENTS, name, text.encode(), most=_MOST)
+        keep(DOCUMENTS, name, text.encode(), most=_MOST)

@@ -1,29 +1,26 @@
 """Find what has to be hidden in a text: Hyperscan says which patterns may match at all, RE2 says where.
 
+Where Hyperscan's engine is neither kept nor worth building yet, RE2 looks for every pattern: the same is found.
+
 Both take time that grows with the text alone, whatever is in it. So the text is looked at whole: a secret across the
 seam of two pieces cannot slip through.
 """
 
-import importlib
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import re2
 
 from affidavit.errors import InputRefused, InvariantBroken
-from affidavit.matching.engine_cache import Scratches, engine_name, keep_engine, load_engine
 from affidavit.redaction.finders.table import FINDERS, PLACED
 from affidavit.redaction.pattern import Finder, Pattern
-from affidavit.redaction.prefilter import simpler
+from affidavit.redaction.prefilter import Prefilter, simpler
 
 _GROUP = "(?P<hide>"
 # Vectorscan 5.4.12 misses some matches that reach the last byte of its input, so it is shown a little more.
 _BEYOND = b"\n\n"
 # What turned out to be no secret may hold the name of one. Not if it is long: time has to stay linear.
 _LOOKED_INTO = 256
-# Fewer patterns compile in no time.
-_WORTH_KEEPING = 10
 # A longer text is read by RE2 only where a pattern may match, if no line of it is longer than what counts as near.
 _LONG = 64 << 10
 _NEAR = 4 << 10
@@ -56,8 +53,7 @@ class Engine:
         self._patterns = tuple(_compiled(pattern) for pattern in patterns)
         self._signs = tuple(_compile(sign) for sign in signs)
         is_placed = [*(pattern.finder is None or pattern.finder in PLACED for pattern in patterns), *signs.values()]
-        self._may_match = None if is_for_short_texts else _prefilter([*map(simpler, patterns), *signs], is_placed)
-        self._scratches = Scratches(self._may_match)
+        self._prefilter = None if is_for_short_texts else Prefilter([*map(simpler, patterns), *signs], is_placed)
 
     def spans(self, text: bytes) -> list[Span]:
         """Ascending, without overlap."""
@@ -89,14 +85,14 @@ class Engine:
 
         A match that needs a line end may end behind the text.
         """
-        if self._may_match is None:
+        may_match = self._prefilter.engine_for(len(text)) if self._prefilter is not None else None
+        if may_match is None:
             signs = (len(self._patterns) + number for number, sign in enumerate(self._signs) if sign.search(text))
             return {index: [] for index in (*range(len(self._patterns)), *signs)}
         found: list[tuple[int, int]] = []
         try:
-            scratch = self._scratches.mine()
-            self._may_match.scan(text + _BEYOND, match_event_handler=_note, context=found, scratch=scratch)
-        except _hyperscan_error() as error:
+            may_match.scan(text + _BEYOND, _note, found)
+        except may_match.errors as error:
             if len(found) < _MOST_MATCHES:
                 raise InvariantBroken(f"Hyperscan could not scan a text of {len(text)} bytes: {error}") from error
             # A text made to match everywhere: RE2 looks for everything, which takes longer but no memory.
@@ -132,41 +128,6 @@ def _note(index: int, _start: int, end: int, _flags: int, found: list[tuple[int,
     """Ends the scan when there are too many."""
     found.append((index, end))
     return len(found) >= _MOST_MATCHES
-
-
-def _hyperscan_error() -> type[Exception]:
-    import hyperscan
-
-    return hyperscan.error
-
-
-def _prefilter(expressions: Sequence[str], is_placed: Sequence[bool]) -> Any:
-    """None where Hyperscan is not installed: RE2 then looks for every pattern."""
-    try:
-        importlib.import_module("hyperscan")
-    except ImportError:
-        return None
-    written, ids = [expression.encode() for expression in expressions], list(range(len(expressions)))
-    placed = "".join(map(str, map(int, is_placed)))
-    name = engine_name(written, ids, version=f"redaction {version('hyperscan')} {placed}")
-    return load_engine(name) or _built(name, written, is_placed)
-
-
-def _built(name: str, expressions: list[bytes], is_placed: Sequence[bool]) -> Any:
-    import hyperscan
-
-    database: Any = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    # Prefilter mode may say yes too often, never no wrongly. Where only "is it there?" matters, once is enough.
-    once = hyperscan.HS_FLAG_SINGLEMATCH | hyperscan.HS_FLAG_PREFILTER
-    flags = [hyperscan.HS_FLAG_PREFILTER if placed else once for placed in is_placed]
-    ids = list(range(len(expressions)))
-    try:
-        database.compile(expressions=expressions, ids=ids, elements=len(ids), flags=flags)
-    except hyperscan.HyperscanError as error:
-        raise InputRefused(f"the redaction patterns do not compile: {error}", hint="simplify the newest one") from error
-    if len(expressions) >= _WORTH_KEEPING:
-        keep_engine(name, database)
-    return database
 
 
 def _compiled(pattern: Pattern) -> "_Compiled | _Located":

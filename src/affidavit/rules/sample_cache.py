@@ -9,7 +9,7 @@ from pathlib import Path
 
 from affidavit.matching.disk_cache import keep, read_kept
 
-_MARKS = "checked"
+MARKS = "checked"
 _MOST = 64
 _OURS = Path(__file__).parent.parent
 # The folders whose code decides whether a sample holds.
@@ -34,18 +34,16 @@ def once(what: str, content: Iterable[str], check: Callable[[], object]) -> None
     """Calls `check` unless it held for the same content before. `check` raises when it does not hold."""
     parts = (what, *content, version("google-re2"), *_code())
     name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-    if read_kept(_MARKS, name) is None:
+    if read_kept(MARKS, name) is None:
         check()
-        keep(_MARKS, name, b"holds", most=_MOST)
+        keep(MARKS, name, b"holds", most=_MOST)
 
 
 @cache
 def _code() -> tuple[str, ...]:
-    """A fingerprint of our code. It also changes when a file in a checkout is edited."""
+    """Digests of our code: the same wherever it is installed, another when a file in a checkout is edited."""
     files = (entry for folder in _JUDGES for entry in os.scandir(_OURS / folder) if entry.is_file())
-    facts = (
-        (entry.name, entry.stat())
-        for entry in files
-        if entry.name.endswith((".py", "layout.yaml", "recognition.yaml", "entities.yaml"))
+    judging = (
+        entry for entry in files if entry.name.endswith((".py", "layout.yaml", "recognition.yaml", "entities.yaml"))
     )
-    return tuple(sorted(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in facts))
+    return tuple(sorted(f"{entry.name} {hashlib.sha256(Path(entry).read_bytes()).hexdigest()}" for entry in judging))

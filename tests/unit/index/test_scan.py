@@ -112,6 +112,7 @@ def test_hits_judged_together_count_as_hits_judged_alone(content: bytes, block: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("affidavit.index.scanning.scan.MANY", 0)
         patch.setattr("affidavit.index.scanning.slots.MANY_DOUBTS", 0)
+        patch.setattr("affidavit.index.scanning.slots.FEW_DOUBTS", -1)
         assert by_rule(scan(content, block=block)) == reference(content)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from affidavit.matching import disk_cache
 from affidavit.matching.engine_cache import KEPT
 from affidavit.matching.matcher import ROOM, HyperscanMatcher, compile_matcher
 
@@ -68,6 +69,19 @@ def test_an_engine_in_use_outlives_newer_ones_that_are_not(cache: Path, monkeypa
         compile_matcher(PATTERNS)
     monkeypatch.setattr("affidavit.matching.matcher._built", _never)
     assert compile_matcher(PATTERNS).scan(BLOCK, LENGTH)
+
+
+def test_an_entry_that_the_wheel_carries_is_read_before_our_own_and_only_when_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    disk_cache.keep("documents", "name", b"shipped", most=4)
+    shipped = (tmp_path / "affidavit").rename(tmp_path / "shipped")
+    monkeypatch.setattr(disk_cache, "_SHIPPED", shipped)
+    disk_cache.keep("documents", "name", b"own", most=4)
+    assert disk_cache.read_kept("documents", "name") == b"shipped"
+    (shipped / "documents" / "name").write_bytes(b"damaged" * 9)
+    assert disk_cache.read_kept("documents", "name") == b"own"
 
 
 def _never(*_arguments: object) -> HyperscanMatcher:

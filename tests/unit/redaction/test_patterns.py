@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from tests.support.each import for_each
 
@@ -5,6 +7,7 @@ from affidavit.errors import InputRefused
 from affidavit.redaction.engine import Engine
 from affidavit.redaction.pattern import Pattern, PatternKind, Sample
 from affidavit.redaction.patterns import check_samples, load_patterns
+from affidavit.redaction.prefilter import PAYS_FROM
 from affidavit.redaction.redact import Redactor
 
 PATTERNS = load_patterns()[PatternKind.SECRET]
@@ -68,3 +71,25 @@ def test_without_hyperscan_the_same_is_hidden(monkeypatch: pytest.MonkeyPatch) -
     with_it = Engine(patterns).spans(text)
     monkeypatch.setitem(__import__("sys").modules, "hyperscan", None)
     assert Engine(patterns).spans(text) == with_it
+
+
+def test_patterns_find_the_same_before_their_engine_is_built_and_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    texts = [sample.whole.encode() for sample in SECRETS] + [text.encode() for text in KEPT]
+    engine = Engine(PATTERNS)
+    monkeypatch.setattr("affidavit.redaction.prefilter.PAYS_FROM", 0)
+    built = Engine(PATTERNS)
+    # Few texts: 96 KiB of them would have the engine built.
+    assert sum(map(len, texts)) < PAYS_FROM
+    assert [engine.spans(text) for text in texts] == [built.spans(text) for text in texts]
+    assert [path.name for path in tmp_path.rglob("engines/*")] != []
+
+
+def test_few_texts_are_redacted_without_building_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    engine = Engine(PATTERNS)
+    assert engine.spans(b"password=correct-horse-battery") and not [*tmp_path.rglob("engines/*")]
+    engine.spans(b"line\n" * (PAYS_FROM // 5))
+    assert [*tmp_path.rglob("engines/*")]

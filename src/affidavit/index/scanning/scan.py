@@ -69,7 +69,7 @@ class FileScan:
         self._path = path
         self._slots = slots
         self._judge = slots.judge(read_as or path)
-        self._matcher: Matcher | None = slots.matcher if self._judge.readers else None
+        self._matcher: Matcher | None = slots.first_matcher if self._judge.readers else None
         self._file = open_without_links(location)
         self._buffer = buffer
         self._hits = HitTable()

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from affidavit.bundle.layout import FileRole, component_of, role_of
 from affidavit.errors import InputRefused
 from affidavit.index.scanning.hits import Column
-from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher
+from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher, is_ready, thrifty_matcher
 from affidavit.matching.patterns import Wordings
 from affidavit.rules.pack import RulePack
 from affidavit.rules.rule import Rule, Suppression
 
 # From this many doubtful lines on, asking about all of them at once is cheaper than one by one.
 MANY_DOUBTS = 24
+# So many are asked about one by one in the time that building an engine for them takes.
+FEW_DOUBTS = 10_000
 # An engine of so large a share of all slots is hardly faster than the one of all.
 _MOST = 0.6
 
@@ -70,6 +72,7 @@ class RuleSlots:
     def __init__(self, pack: RulePack, *, engine: str = "auto") -> None:
         self._pack = pack
         self._engine = engine
+        self._doubted = 0
         self._judges: dict[tuple[FileRole, tuple[str, ...]], Judge] = {}
         self._matchers: dict[frozenset[int], Matcher] = {}
 
@@ -97,10 +100,26 @@ class RuleSlots:
                 found.setdefault(slot.rule.id, []).append((slot.suppression, number))
         return found
 
+    def doubter_for(self, lines: int) -> Matcher | None:
+        """What answers about so many doubtful lines at once; None where asking one by one is cheaper."""
+        self._doubted += lines
+        return self.doubter if lines > MANY_DOUBTS and (self._doubted > FEW_DOUBTS or self._is_doubter_ready) else None
+
     @cached_property
     def doubter(self) -> Matcher | None:
         """Finds among many lines those that are exceptions (by the slot of their rule) or explained (by the slot of
         the explanation); None where the engine cannot take a pattern that RE2 can."""
+        try:
+            return compile_matcher(self._doubts, engine=self._engine)
+        except InputRefused:
+            return None
+
+    @cached_property
+    def _is_doubter_ready(self) -> bool:
+        return is_ready(self._doubts, engine=self._engine)
+
+    @cached_property
+    def _doubts(self) -> list[tuple[int, str]]:
         exceptions = [
             (number, wording)
             for number, slot in enumerate(self.table)
@@ -108,14 +127,18 @@ class RuleSlots:
             for wording in slot.rule.unless
         ]
         contexts = [(number, slot.suppression.context) for number, slot in enumerate(self.table) if slot.suppression]
-        try:
-            return compile_matcher([*exceptions, *contexts], engine=self._engine)
-        except InputRefused:
-            return None
+        return [*exceptions, *contexts]
 
     @cached_property
     def matcher(self) -> Matcher:
         return compile_matcher(self._patterns(range(len(self.table))), engine=self._engine)
+
+    @cached_property
+    def first_matcher(self) -> Matcher:
+        """For the beginning of a scan: the engine of all if it is there, else one that needs no building."""
+        if "matcher" in self.__dict__:
+            return self.matcher
+        return thrifty_matcher(self._patterns(range(len(self.table))), lambda: self.matcher, engine=self._engine)
 
     def matcher_of(self, readers: frozenset[int]) -> Matcher:
         """Finds what these slots look for; where they are most of all slots, the engine of all serves as well."""
@@ -204,7 +227,7 @@ class Judge:
         return judged
 
     def _slots_for(self, numbers: Column, lines: list[bytes]) -> Column:
-        doubter = self._slots.doubter if len(lines) > MANY_DOUBTS else None
+        doubter = self._slots.doubter_for(len(lines))
         if doubter is None:
             found = map(self.slot_for, numbers.tolist(), lines)
             return np.array([-1 if slot is None else slot for slot in found], dtype=np.int64)
