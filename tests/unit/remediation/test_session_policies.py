@@ -1,15 +1,11 @@
 # ruff: noqa: E501 - a table: one type a line
 """For every type of action: the credential of an approved plan opens its own calls, and no other of the catalog."""
 
-from typing import Any
-
 import pytest
 from tests.support.repaired_function import executor_role
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.remediation import changer
 from affidavit.adapters.aws.remediation.changer import AssumedRoleDoor
-from affidavit.adapters.aws.service_models import quick_session
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.aws_calls import ApiCall, Grant
 from affidavit.ports.json import Item
@@ -48,19 +44,6 @@ AIMS: dict[str, tuple[str, list[Item]]] = {
     "node.reboot": (GROUP, [{**COMMAND, "operation": "reboot"}]),
     "node.replace": (GROUP, [{"instance_id": COMMAND["instance_id"], "instance_arn": NODE}]),
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _models_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each credential has a session of its own; reading the models of seven services anew for each would take long."""
-    loader = quick_session().get_component("data_loader")
-
-    def sharing() -> Any:
-        session = quick_session()
-        session.register_component("data_loader", loader)
-        return session
-
-    monkeypatch.setattr(changer, "quick_session", sharing)
 
 
 def calls_of(name: str) -> list[ApiCall]:

@@ -8,6 +8,7 @@ Python's own have kept their order since 3.7.
 
 import gzip
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,14 @@ from botocore.session import Session
 def quick_session() -> Any:
     """A session of botocore's, with everything else as it is by default."""
     session: Any = Session()
-    session.register_component("data_loader", _QuickLoader(session.get_component("data_loader").search_paths))
+    session.register_component("data_loader", _loader(tuple(session.get_component("data_loader").search_paths)))
     return session
+
+
+@cache
+def _loader(search_paths: tuple[str, ...]) -> "_QuickLoader":
+    """One for all sessions: each repair has credentials, so a session, of its own, and none changes a description."""
+    return _QuickLoader(list(search_paths))
 
 
 class _QuickLoader(Loader):
