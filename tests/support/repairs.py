@@ -12,6 +12,7 @@ from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.remediation.changer import AssumedRoleDoor
 from affidavit.adapters.aws.remediation.reader import AwsStateReader
 from affidavit.errors import NotFound
+from affidavit.evidence.diagnosis import RiskLevel
 from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import Status
@@ -233,6 +234,12 @@ class Workshop:
     def approved(self, plan: Plan) -> PlanRow:
         row = self.awaiting(plan)
         return self.approvals.approve(row.plan_id, ALICE, typed=typed_part(row.seal))
+
+    def approved_by_all(self, *actions: Action, **changes: Any) -> PlanRow:
+        """A plan of these, approved by as many people as its risk asks for."""
+        is_high = any(action.risk is RiskLevel.HIGH for action in actions)
+        row = self.approved(self.plan(*actions, needed_approvals=2 if is_high else 1, **changes))
+        return self.approvals.approve(row.plan_id, BOB, typed=typed_part(row.seal)) if is_high else row
 
     def phases(self, plan_id: str) -> list[Phase]:
         return [entry.phase for entry in self.plans.record(plan_id)]

@@ -12,7 +12,13 @@ from tests.support.repairs import ALICE, BOB, ROBOT, Workshop, a_workshop
 from affidavit.errors import Conflict, InputRefused, InvariantBroken
 from affidavit.incidents.store.state import Status
 from affidavit.ports.table import Key, Update
-from affidavit.remediation.approvals.people import Approver, IdentityProof, check_may_approve
+from affidavit.remediation.approvals.people import (
+    Approver,
+    IdentityProof,
+    check_may_approve,
+    is_same_person,
+    others_than,
+)
 from affidavit.remediation.plan.records import Plan
 from affidavit.remediation.plan.seal import plan_bytes, typed_part
 from affidavit.remediation.record.check import broken_record
@@ -225,3 +231,22 @@ def test_an_entry_that_is_taken_away_is_missed(workshop):
 def test_a_pattern_names_people_of_one_kind_alone(pattern, identity, proof):
     with pytest.raises(InputRefused, match="may not approve"):
         check_may_approve(Approver(identity=identity, proof=proof), frozenset({pattern}))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("arn:aws:iam::000000000000:user/alice", "arn:aws:iam::000000000000:user/path/Alice", True),
+        ("arn:aws:iam::000000000000:user/alice", "arn:aws:sts::000000000000:assumed-role/ops/alice", True),
+        ("alice@example.com", "arn:aws:sts::000000000000:assumed-role/ops/alice@example.com", True),
+        ("alice@example.com", "arn:aws:iam::000000000000:user/alice", True),
+        ("alice@example.com", "\uff41lice@example.com ", True),
+        ("alice@example.com", "alice@elsewhere.example", False),
+        ("arn:aws:iam::000000000000:user/alice", "arn:aws:iam::000000000000:user/bob", False),
+        ("alice@example.com", "arn:aws:iam::000000000000:user/bob", False),
+    ],
+)
+def test_in_doubt_two_names_are_one_person(one, other, is_same):
+    assert is_same_person(one, other) is is_same_person(other, one) is is_same
+    assert len(others_than("robot", [one, other])) == (1 if is_same else 2)
+    assert others_than(one, [other]) == ([] if is_same else [other])

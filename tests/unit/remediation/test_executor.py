@@ -8,21 +8,23 @@ from uuid import uuid4
 
 import pytest
 from tests.support.repaired_function import make_function
-from tests.support.repairs import ALICE, Workshop, a_workshop, arn_of
+from tests.support.repairs import ALICE, ROBOT, Workshop, a_workshop, arn_of
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.errors import Conflict, InvariantBroken, Throttled, UpstreamFailed
 from affidavit.incidents.store.state import Status
+from affidavit.remediation.actions.catalog import action_type
 from affidavit.remediation.execution.bystanders import Bystanders
 from affidavit.remediation.plan.records import OnFailedProof
 from affidavit.remediation.plan.seal import typed_part
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.phases import Phase
+from affidavit.remediation.record.store import PhaseMove
 from affidavit.remediation.switch import RemediationStopped
 from affidavit.sandbox.laptop import Sandbox
 
-CONCURRENCY = "lambda.concurrency.restore"
+CONCURRENCY, CONFIGURATION = "lambda.concurrency.restore", "lambda.configuration.restore"
 
 
 @pytest.fixture
@@ -306,4 +308,80 @@ def test_a_row_that_was_forged_after_the_approval_starts_nothing(workshop, broke
     workshop.plans.table.write(Update(key=key, set={"phase": "approved", "approvers": f'["{ALICE.identity}"]'}))
     with pytest.raises(InvariantBroken):
         workshop.executor.run(row.plan_id)
+    assert workshop.door.grants == []
+
+
+def test_an_undo_waits_for_the_plan_that_works_on_its_target(workshop, client, broken):
+    plan = workshop.plan(workshop.action(CONCURRENCY, arn_of(broken), {"reserved": 5}))
+    workshop.executor.run(workshop.approved(plan).plan_id)
+    other = workshop.plan(workshop.action(CONFIGURATION, arn_of(broken), {"path": "Timeout", "value": 9}))
+    started = workshop.executor.redeem(workshop.approved(other), other)
+    with pytest.raises(Conflict, match=f"is being repaired by {other.plan_id}"):
+        workshop.executor.undo(plan.plan_id, ALICE.identity)
+    assert workshop.plans.get(plan.plan_id).phase is Phase.PROVEN
+    workshop.read_back_seconds = 60.0
+    assert workshop.executor.carry_out(started).phase is Phase.PROVEN
+    assert workshop.executor.undo(plan.plan_id, ALICE.identity).phase is Phase.UNDONE
+
+
+def test_a_call_whose_answer_is_lost_is_waited_for_before_it_is_called_none(workshop, client, broken):
+    """AWS may carry out a request after the client gave up on it."""
+    row = workshop.approved(workshop.plan(workshop.action(CONCURRENCY, arn_of(broken), {"reserved": 5})))
+    workshop.read_back_seconds, looks = 60.0, []
+
+    def lose(_: Any) -> None:
+        raise UpstreamFailed("no answer within 20 s")
+
+    def later(seconds: float) -> None:
+        looks.append(seconds)
+        workshop.clock.pass_by(timedelta(seconds=seconds))
+        if len(looks) == 3:
+            client.put_function_concurrency(FunctionName=broken, ReservedConcurrentExecutions=5)
+
+    workshop.door.before = lose
+    workshop._sleep = later
+    assert workshop.executor.run(row.plan_id).phase is Phase.PROVEN
+    assert "committed" in [one.details.get("settled") for one in workshop.plans.record(row.plan_id)]
+
+
+def test_what_aws_still_carries_out_is_not_settled_yet(workshop, broken):
+    """A restart that was sent and has not ended is neither done nor undone."""
+    row = workshop.approved(workshop.plan(workshop.action(CONCURRENCY, arn_of(broken), {"reserved": 5})))
+    kind, whole = type(action_type(CONCURRENCY)), action_type(CONCURRENCY).read
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kind, "read", lambda _, aim, reader: replace(whole(aim, reader), is_settled=False))
+        workshop.door.after = _die
+        with pytest.raises(Died):
+            workshop.executor.run(row.plan_id)
+        workshop.clock.pass_by(timedelta(minutes=21))
+        for _ in range(2):
+            with pytest.raises(Conflict, match="still carries out"):
+                workshop.executor.run(row.plan_id)
+    assert workshop.executor.run(row.plan_id).phase is Phase.PROVEN
+
+
+class Died(BaseException):
+    pass
+
+
+def _die(_: Any) -> None:
+    raise Died
+
+
+def test_an_approval_in_the_record_under_a_second_name_is_not_a_second_person(workshop, broken):
+    """The executor counts people on its own, whatever the door of the approvals let pass."""
+    action = workshop.action(CONCURRENCY, arn_of(broken), {"reserved": 5})
+    for proposer, names in (
+        (ROBOT, ["arn:aws:iam::000000000000:user/alice", "alice@example.com"]),
+        (ROBOT, ["arn:aws:iam::000000000000:user/alice", "arn:aws:sts::000000000000:assumed-role/ops/ALICE"]),
+        ("bob@example.com", ["arn:aws:iam::000000000000:user/alice", "arn:aws:iam::000000000000:user/bob"]),
+    ):
+        plan = workshop.plan(action, needed_approvals=2, created_by=proposer)
+        row = workshop.awaiting(plan)
+        details = {"seal": row.seal, "proof": "aws"}
+        moves = [PhaseMove(to=Phase.AWAITING, by=names[0], details=details)]
+        moves += [PhaseMove(to=Phase.APPROVED, by=names[1], details=details)]
+        row = workshop.plans.advance(row, *moves, changes={"approvers": tuple(names)})
+        with pytest.raises(InvariantBroken, match="not approved by enough people"):
+            workshop.executor.run(row.plan_id)
     assert workshop.door.grants == []

@@ -1,5 +1,7 @@
 """People who may approve. Who they are is AWS's word or the identity provider's, never their own."""
 
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -36,12 +38,28 @@ def check_may_approve(person: Approver, allowed: frozenset[str], *, executor_rol
 
 
 def is_same_person(one: str, other: str) -> bool:
-    """Whether two identities are one person: also where AWS names the session as the issuer names the person."""
-    return one == other or _name(one) == _name(other)
+    """Whether two identities are taken for one person. In doubt they are: then somebody else has to approve.
+
+    AWS may name a session as the issuer names the person, and an IAM user as their mail address begins.
+    """
+    first, second = _name(one), _name(other)
+    if ("@" in first) != ("@" in second):
+        return first.partition("@")[0] == second.partition("@")[0]
+    return first == second
+
+
+def others_than(proposer: str, identities: Iterable[str]) -> list[str]:
+    """The different people among these, without who proposed."""
+    found: list[str] = []
+    for one in identities:
+        if not any(is_same_person(one, other) for other in (proposer, *found)):
+            found.append(one)
+    return found
 
 
 def _name(identity: str) -> str:
-    return identity.rpartition("/")[2].casefold()
+    """Who it is, without the account and role; letters that only look different are the same."""
+    return unicodedata.normalize("NFKC", identity).rpartition("/")[2].strip().casefold()
 
 
 def _names(pattern: str, person: Approver) -> bool:

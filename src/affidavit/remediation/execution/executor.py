@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from affidavit.errors import AffidavitError, Conflict, InvariantBroken
+from affidavit.errors import AffidavitError, Conflict, InvariantBroken, Throttled, UpstreamFailed
 from affidavit.ports.aws_calls import Changer
 from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.table import ConditionFailed
 from affidavit.remediation.approvals.approval import Approvals
+from affidavit.remediation.approvals.people import others_than
 from affidavit.remediation.execution.bystanders import READ_AT, REQUEST_IDS, request_ids
 from affidavit.remediation.execution.settling import Settling
 from affidavit.remediation.execution.tools import (
@@ -134,7 +135,9 @@ class Executor:
             raise
         except AffidavitError as error:
             row = self.tools.move(row, Phase.OUTCOME_UNKNOWN, {"step": step, "why": str(error)})
-            return Settling(tools=self.tools).settle(row, plan)
+            # Refused is refused; after any other failure the call may still be on its way.
+            may_come = isinstance(error, UpstreamFailed) and not isinstance(error, Throttled)
+            return Settling(tools=self.tools, may_come=may_come).settle(row, plan)
         return self._read_back(self.tools.move(row, Phase.CALLED, {"step": step, REQUEST_IDS: ids}), plan, action, step)
 
     def _read_back(self, row: PlanRow, plan: Plan, action: Action, step: int) -> PlanRow:
@@ -218,7 +221,7 @@ class Executor:
         """Every approval in the record is of this seal, by enough different people, none of whom proposed it."""
         self._check_seal(row, plan)
         given = [one for one in self.tools.plans.record(row.plan_id) if "proof" in one.details]
-        people = {one.by for one in given if one.details.get("seal") == row.seal} - {plan.created_by}
+        people = others_than(plan.created_by, (one.by for one in given if one.details.get("seal") == row.seal))
         if len(people) < max(plan.needed_approvals, self.approvals.least) or len(people) != len(given):
             raise InvariantBroken(f"{row.plan_id} is not approved by enough people", hint="affidavit remedy show")
 

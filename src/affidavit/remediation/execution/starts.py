@@ -14,7 +14,6 @@ from affidavit.ports.table import (
     AnyOf,
     AtMost,
     Condition,
-    ConditionFailed,
     Equals,
     Key,
     Put,
@@ -40,19 +39,33 @@ class Starts:
 
     def claim(self, plan: Plan, row: PlanRow) -> StartClaim:
         """The writes that belong to a start. Raises Conflict when a target is busy or the hour is full."""
-        targets = sorted({action.target for action in plan.actions})
         until = self.clock.now() + EXECUTOR_LEASE
         changes: dict[str, Any] = {"epoch": row.epoch + 1, "until": until.timestamp(), "step": 0}
-        return StartClaim(writes=[*(self._lock(one, plan) for one in targets), self._count()], changes=changes)
+        return StartClaim(writes=[*(self._lock(one, plan) for one in _targets(plan)), self._count()], changes=changes)
 
-    def release(self, plan: Plan) -> None:
-        """Let the targets go. A lock that another plan took stays."""
-        for target in {action.target for action in plan.actions}:
-            mine = Equals("held_by", plan.plan_id)
-            try:
-                self.table.write(Update(key=_lock_key(target), set={"held_by": ""}, when=mine))
-            except ConditionFailed:
-                continue
+    def claim_undo(self, plan: Plan) -> list[Write]:
+        """The locks that an undo takes, or still holds. It waits for no rest and counts for no hour.
+
+        Raises Conflict when another plan works on a target.
+        """
+        return [self._lock_again(target, plan) for target in _targets(plan)]
+
+    def releasing(self, plan: Plan) -> list[Write]:
+        """The writes that let the targets go, for the write that ends the plan: nobody dies between the two."""
+        held = [target for target in _targets(plan) if self._holder(target) == plan.plan_id]
+        mine = Equals("held_by", plan.plan_id)
+        return [Update(key=_lock_key(target), set={"held_by": ""}, when=mine) for target in held]
+
+    def _holder(self, target: str) -> str:
+        held = self.table.get(_lock_key(target))
+        return "" if held is None else str(held["held_by"])
+
+    def _lock_again(self, target: str, plan: Plan) -> Write:
+        if (holder := self._holder(target)) not in ("", plan.plan_id):
+            raise _busy(target, holder)
+        key, now = _lock_key(target), self.clock.now().timestamp()
+        free = AnyOf((Absent(), Equals("held_by", ""), Equals("held_by", plan.plan_id)))
+        return Put(item={"pk": key.pk, "sk": key.sk, "held_by": plan.plan_id, "last_at": now}, when=free)
 
     def _lock(self, target: str, plan: Plan) -> Write:
         now, rested = self.clock.now().timestamp(), (self.clock.now() - self.target_rest).timestamp()
@@ -81,9 +94,17 @@ class Starts:
 
 def _refuse_busy(target: str, held: Item, rested: float) -> None:
     if held["held_by"]:
-        raise Conflict(f"{target} is being repaired by {held['held_by']}", hint="wait until that one has ended")
+        raise _busy(target, str(held["held_by"]))
     if cast("float", held["last_at"]) > rested:
         raise Conflict(f"{target} was repaired a short while ago", hint="see REMEDIATION_TARGET_MINUTES")
+
+
+def _busy(target: str, holder: str) -> Conflict:
+    return Conflict(f"{target} is being repaired by {holder}", hint="wait until that one has ended")
+
+
+def _targets(plan: Plan) -> list[str]:
+    return sorted({action.target for action in plan.actions})
 
 
 def _lock_key(target: str) -> Key:

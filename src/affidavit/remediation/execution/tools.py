@@ -1,6 +1,6 @@
 """What the executor works with, and the small steps that doing and undoing share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -9,7 +9,7 @@ from affidavit.errors import AffidavitError, Conflict, InvariantBroken, Upstream
 from affidavit.ports.aws_calls import ApiCall, ChangerDoor, Grant, StateReader
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item, JsonValue
-from affidavit.ports.table import ConditionFailed
+from affidavit.ports.table import ConditionFailed, Write
 from affidavit.remediation.actions.action_type import ActionType, Aim
 from affidavit.remediation.actions.catalog import action_type, patience
 from affidavit.remediation.citations import Citations
@@ -56,20 +56,21 @@ class ExecutorTools:
     """How far it is, for who waits. The record is the truth."""
     bystanders: Bystanders | None = None
 
-    def move(self, row: PlanRow, to: Phase, details: Item | None = None, **changes: Any) -> PlanRow:
+    def move(
+        self, row: PlanRow, to: Phase, details: Item | None = None, *, also: Sequence[Write] = (), **changes: Any
+    ) -> PlanRow:
         """Raises Conflict when another executor took over."""
         until = (self.clock.now() + EXECUTOR_LEASE).timestamp()
         try:
             return self.plans.advance(
-                row, PhaseMove(to=to, by=BY, details=details or {}), changes={"until": until, **changes}
+                row, PhaseMove(to=to, by=BY, details=details or {}), also=also, changes={"until": until, **changes}
             )
         except ConditionFailed as error:
             raise TakenOver(f"plan {row.plan_id} was taken over", hint="stop; whoever has it now ends it") from error
 
     def end(self, row: PlanRow, plan: Plan, to: Phase, reason: str, details: Item | None = None) -> PlanRow:
-        ended = self.move(row, to, {"why": reason, **(details or {})}, reason=reason[:500])
-        self.starts.release(plan)
-        return ended
+        told: Item = {"why": reason, **(details or {})}
+        return self.move(row, to, told, also=self.starts.releasing(plan), reason=reason[:500])
 
     def end_seen(self, row: PlanRow, plan: Plan, to: Phase, reason: str) -> PlanRow:
         """End it with what others wrote between our reads and our calls, which nobody saw then."""

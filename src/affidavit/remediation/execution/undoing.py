@@ -35,9 +35,13 @@ class Undoing:
     asked_by: str = ""
 
     def undo(self, row: PlanRow, plan: Plan, why: str) -> PlanRow:
-        """Take back every step that may have been made. The row must be able to become `undoing`."""
+        """Take back every step that may have been made. The row must be able to become `undoing`.
+
+        Raises Conflict while another plan works on a target.
+        """
         self.tools.switch.check()
-        row = self.tools.move(row, Phase.UNDOING, {"why": why}, epoch=row.epoch + 1, reason=why[:500])
+        locks = self.tools.starts.claim_undo(plan)
+        row = self.tools.move(row, Phase.UNDOING, {"why": why}, also=locks, epoch=row.epoch + 1, reason=why[:500])
         try:
             return self._undone(row, plan, why)
         except TakenOver:
