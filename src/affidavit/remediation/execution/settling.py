@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from affidavit.errors import AffidavitError, Conflict
 from affidavit.ports.json import Item
@@ -38,8 +39,10 @@ class Settling:
 
     def _taken(self, row: PlanRow) -> PlanRow:
         """Who only reads needs no lease: when it cannot tell yet, the next one may try at once."""
-        lease = {} if self.may_come else {"until": self.tools.clock.now().timestamp()}
-        return self.tools.move(row, Phase.OUTCOME_UNKNOWN, {"step": row.step}, epoch=row.epoch + 1, **lease)
+        changes: dict[str, Any] = {"epoch": row.epoch + 1}
+        if not self.may_come:
+            changes["until"] = self.tools.clock.now().timestamp()
+        return self.tools.move(row, Phase.OUTCOME_UNKNOWN, {"step": row.step}, **changes)
 
     def _by_reading(self, row: PlanRow, plan: Plan) -> PlanRow:
         action = plan.actions[row.step]
