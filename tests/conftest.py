@@ -41,10 +41,14 @@ def _keep_together(item: pytest.Function, group: str) -> None:
 
 
 def _group(item: pytest.Function) -> str | None:
-    """Two workers would make a module's fixture twice. The runs of one quick test are not worth spreading."""
+    """Two workers would make a module's or a folder's fixture twice. The runs of one quick test are not worth
+    spreading."""
     file = item.nodeid.partition("::")[0]
     definitions = item._fixtureinfo.name2fixturedefs.values()  # pytest has no public name for it
-    if any(definition.scope == "module" for found in definitions for definition in found):
+    scopes = {definition.scope for found in definitions for definition in found}
+    if "package" in scopes:
+        return file.rpartition("/")[0]
+    if "module" in scopes:
         return file
     is_quick = item.get_closest_marker("slow") is None
     return f"{file}::{item.originalname}" if is_quick and hasattr(item, "callspec") else None

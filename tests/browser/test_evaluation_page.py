@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from affidavit.entrypoints.report.evaluation_page import render_evaluation
 from affidavit.evaluation.baseline import stored_baseline
@@ -23,10 +23,10 @@ from affidavit.evaluation.nodes.scenario import load_scenarios
 from affidavit.evaluation.nodes.verdicts.cases import verdict_cases
 from affidavit.evaluation.nodes.verdicts.runs import judge_verdict
 from affidavit.knowledge import load_knowledge
+from tests.browser.chromium import chromium, needs_chromium
 from tests.browser.pages import saved
-from tests.browser.test_report_page import ARGUMENTS, CHROMIUM
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on PATH; set AFFIDAVIT_CHROMIUM to its path")
+pytestmark = needs_chromium
 KNOWLEDGE = load_knowledge()
 SOME = [scenario for scenario in load_scenarios() if scenario.id in ("nodeadm", "docker", "healthy-windows")]
 
@@ -50,10 +50,8 @@ def gated(result: EvaluationResult, part: str) -> EvaluationResult:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

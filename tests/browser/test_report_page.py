@@ -1,34 +1,23 @@
 """The report in a real Chromium: what a person does with it."""
 
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.evidence.severity import Severity
 from affidavit.investigation import Analysis
 from affidavit.knowledge import Knowledge, load_knowledge
 from affidavit.nodes.correlation.correlate import correlate
+from tests.browser.chromium import chromium, needs_chromium
 from tests.browser.pages import multiplied, page_of, saved
 from tests.support.bundles import analyze_at, analyze_files
 from tests.support.packs import a_pack, a_rule
 
-CHROMIUM = os.environ.get("AFFIDAVIT_CHROMIUM") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None,
-    reason="no Chromium on PATH: install it (Debian: apt-get install chromium) or set AFFIDAVIT_CHROMIUM to its path",
-)
-ARGUMENTS = (
-    *("--no-sandbox", "--headless=new", "--disable-gpu", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync", "--no-first-run"),
-)
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +39,8 @@ def address(broken: Analysis, knowledge: Knowledge, tmp_path_factory: pytest.Tem
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from affidavit.sandbox.aws.resources import BUCKET
 from affidavit.sandbox.laptop import Sandbox
-from tests.browser.test_report_page import ARGUMENTS, CHROMIUM
+from tests.browser.chromium import chromium, needs_chromium
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on PATH; set AFFIDAVIT_CHROMIUM to its path")
+pytestmark = needs_chromium
 REBOUND = "rebound.example"
 DOORS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SSM")
 FETCH = """async ([url, options]) => {
@@ -39,13 +39,11 @@ def page() -> Iterator[Page]:
     site = ThreadingHTTPServer(("127.0.0.1", 0), _Site)
     threading.Thread(target=site.serve_forever, args=(0.05,), daemon=True).start()
     rules = f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*ARGUMENTS, rules])
+    with chromium(rules) as browser:
         page = browser.new_context().new_page()
         page.goto(f"http://localhost:{site.server_address[1]}/")
         assert page.title() == "another site"
         yield page
-        browser.close()
     site.shutdown()
     site.server_close()
 

@@ -1,0 +1,36 @@
+"""Nodes, their logs and the fleet in a real Chromium."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.chromium import needs_chromium
+from tests.browser.console.filled import every_page, node_of
+from tests.support.console import ServedConsole
+
+pytestmark = needs_chromium
+
+
+def test_from_a_finding_to_the_lit_bytes_of_its_line(page: Page, console: ServedConsole) -> None:
+    page.goto(f"{console.base}{every_page(console)['log']}")
+    lit = page.locator("li.cited mark").first
+    expect(lit).to_contain_text("invoked oom-killer")
+    page.locator("li.cited .n").first.click()
+    number = page.locator("li.cited .n").first.inner_text()
+    assert page.url.endswith(f"#L{number}")
+    expect(page.locator("li.wanted")).to_have_count(1)
+    page.locator("li.cited .n").nth(1).click(modifiers=["Shift"])
+    assert "-L" in page.url and page.locator("li.wanted").count() > 1
+
+
+def test_a_link_to_lines_outside_the_window_brings_them(page: Page, console: ServedConsole) -> None:
+    path = every_page(console)["log"].partition("?")[0]
+    page.goto(f"{console.base}{path}#L230-L232")
+    expect(page.locator("li.wanted")).to_have_count(3)
+    expect(page.locator("#L230")).to_be_in_viewport()
+
+
+def test_the_served_report_works_under_the_policy(page: Page, console: ServedConsole) -> None:
+    page.goto(f"{console.base}/nodes/{node_of(console)}")
+    expect(page.locator("#list > .finding").first).to_be_visible()
+    page.locator("#list .summary").first.click()
+    expect(page.locator(".log .evidence").first).to_be_visible()
+    page.locator("#timeline .finding-bar").first.hover(force=True)
