@@ -8,10 +8,14 @@ from pathlib import Path
 from affidavit.entrypoints.cli.remedy.for_console import LentExecutor
 from affidavit.entrypoints.console.access.oidc import OidcLogin
 from affidavit.entrypoints.console.plans.repairs import Repairs
+from affidavit.remediation.citations import StoredCitations
+from affidavit.remediation.critic import Critic
 from affidavit.remediation.plan.records import Plan
 from affidavit.remediation.plan.seal import seal_of
+from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore
+from affidavit.remediation.resolver import Resolver
 from tests.support.console import ServedConsole, served
 from tests.support.repairs import Workshop
 
@@ -26,16 +30,31 @@ class PlanRoom:
 
 @contextmanager
 def plan_room(folder: Path, workshop: Workshop, *, has_executor: bool = False) -> Generator[PlanRoom]:
-    """People are who their session says, as after a login at an issuer."""
+    """People are who their session says, as after a login at an issuer. An executor comes with who proposes."""
 
     def lent() -> Repairs:
+        if not has_executor:
+            return Repairs(approvals=approvals)
         executor = replace(workshop.executor, approvals=approvals)
-        return Repairs(approvals=approvals, runner=LentExecutor(executor) if has_executor else None)
+        return Repairs(approvals=approvals, runner=LentExecutor(executor), proposing=_proposing(workshop))
 
     approvals = replace(workshop.approvals, people=PEOPLE)
     issuer = OidcLogin(issuer="http://127.0.0.1:1", client_id="console", base="http://127.0.0.1")
-    with served(folder, clock=workshop.clock, lent=lent, oidc=issuer) as console:
+    with served(folder, clock=workshop.clock, lent=lent, oidc=issuer, REMEDIATION="on") as console:
         yield PlanRoom(console=console, workshop=workshop)
+
+
+def _proposing(workshop: Workshop) -> Proposing:
+    """From the workshop's sources and live state."""
+    supervisor, sources, clock = workshop.bench.supervisor, workshop.sources, workshop.clock
+    citations = StoredCitations(contexts=supervisor.contexts, records=supervisor.records, sources=sources)
+    return Proposing(
+        states=workshop.bench.states,
+        contexts=workshop.bench.contexts,
+        resolver=Resolver(reader=workshop.reader, sources=sources, clock=clock),
+        critic=Critic(reader=workshop.reader, sources=sources, citations=citations, clock=clock),
+        plans=workshop.plans,
+    )
 
 
 def awaiting_plan(plans: PlanStore, plan: Plan) -> PlanRow:

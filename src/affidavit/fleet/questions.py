@@ -42,7 +42,8 @@ FROM newest ORDER BY critical DESC, high DESC, medium DESC, instance_id LIMIT 50
         name="common-faults",
         about="Faults by the number of nodes that show them: one node is a node's problem, many are the cluster's.",
         body="""SELECT cluster, pattern, severity, count(DISTINCT instance_id) AS affected_nodes,
-    sum(occurrences) AS occurrences, min(first_seen) AS first_seen, max(last_seen) AS last_seen
+    sum(occurrences) AS occurrences, min(first_seen) AS first_seen, max(last_seen) AS last_seen,
+    min(concat(instance_id, '#', finding_id)) AS example_finding
 FROM newest_findings WHERE severity IN ('critical', 'high')
 GROUP BY cluster, pattern, severity ORDER BY affected_nodes DESC, occurrences DESC, pattern LIMIT 50""",
     ),
@@ -50,7 +51,7 @@ GROUP BY cluster, pattern, severity ORDER BY affected_nodes DESC, occurrences DE
         name="spreading",
         about="Severe faults by the day they began on a node: does it spread?",
         body="""SELECT cluster, pattern, CAST(date_trunc('day', first_seen) AS DATE) AS began,
-    count(DISTINCT instance_id) AS nodes_that_day
+    count(DISTINCT instance_id) AS nodes_that_day, min(concat(instance_id, '#', finding_id)) AS example_finding
 FROM newest_findings WHERE severity IN ('critical', 'high') AND first_seen IS NOT NULL
 GROUP BY cluster, pattern, CAST(date_trunc('day', first_seen) AS DATE) ORDER BY pattern, began, cluster LIMIT 200""",
     ),

@@ -34,3 +34,16 @@ def test_the_served_report_works_under_the_policy(page: Page, console: ServedCon
     page.locator("#list .summary").first.click()
     expect(page.locator(".log .evidence").first).to_be_visible()
     page.locator("#timeline .finding-bar").first.hover(force=True)
+
+
+def test_a_fault_of_the_fleet_leads_from_its_bar_to_its_finding(page: Page, console: ServedConsole) -> None:
+    page.goto(f"{console.base}/fleet")
+    page.get_by_role("link", name="common faults").click()
+    expect(page.get_by_text("1 index asked")).to_be_visible()
+    rows = page.get_by_role("region", name="Answer").locator("tbody tr")
+    assert page.locator(".plot rect").count() == rows.count() >= 2
+    assert float(page.locator(".plot rect").first.get_attribute("width") or 0) == 100
+    row = rows.filter(has_text="OOM killer invoked")
+    row.get_by_role("link").click()
+    page.wait_for_url("**/nodes/*/*#F-*")
+    expect(page.locator(f"#{page.url.rpartition('#')[2]} .body")).to_contain_text("invoked oom-killer")

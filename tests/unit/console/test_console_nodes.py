@@ -134,10 +134,12 @@ def test_a_huge_file_and_a_huge_line_are_shown_in_windows(nodes: tuple[ServedCon
     assert client.get(f"{path}?from=999999999").status_code == 400
 
 
-def test_the_fleet_answers_or_says_that_it_could_not_look(nodes: tuple[ServedConsole, str]) -> None:
-    text = nodes[0].browser().get("/fleet?ask=clusters").text
-    assert "Could not look" in text
-    assert "GROUP BY cluster" in text
+def test_the_fleet_answers_or_says_that_it_could_not_look(nodes: tuple[ServedConsole, str], tmp_path: Path) -> None:
+    """A bundle that was handed in is among the fleet."""
+    text = nodes[0].browser().get("/fleet?ask=worst-nodes").text
+    assert "1 index asked" in text and f'href="/nodes/{nodes[1]}"' in text and "ORDER BY critical" in text
+    with served(tmp_path) as empty:
+        assert "Could not look" in empty.browser().get("/fleet?ask=clusters").text
 
 
 def test_an_index_is_verified_against_the_stored_bundle(nodes: tuple[ServedConsole, str]) -> None:

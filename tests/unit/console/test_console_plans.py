@@ -1,5 +1,6 @@
 """Plans in the console: shown from the sealed bytes, decided by people with the role, never by who proposed."""
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -199,3 +200,19 @@ def test_without_an_executor_nothing_is_run_or_undone_here(room: PlanRoom) -> No
     for what in ("run", "undo"):
         status, text = sent(room, row, what)
         assert (status, f"affidavit remedy {what}" in text) == (409, True)
+
+
+def test_what_was_asked_for_looks_alive_and_is_streamed_until_it_is_over(room: PlanRoom) -> None:
+    row = awaiting(room)
+    client, here = room.console.browser(PersonRole.VIEWER), f"/plans/{row.plan_id}"
+    asked = client.get(f"{here}?since={row.entries}").text
+    assert "asked for: nothing has begun yet" in asked
+    address = f"{here}/progress?after={row.entries}&since={row.entries}"
+    assert f'data-events="{address.replace("&", "&amp;")}"' in asked
+    assert "data-events" not in client.get(here).text
+    with client.stream("GET", address, headers={"Accept": "text/event-stream"}) as answer:
+        events = (json.loads(line[6:]) for line in answer.iter_lines() if line.startswith("data: "))
+        assert (told := next(events))["phase"] == "awaiting" and not told["is_over"]
+        sent(room, row, "reject", why="not today")
+        assert (told := next(events))["phase"] == "rejected" and told["is_over"]
+    assert client.get(address, headers={"HX-Request": "true"}).headers["hx-refresh"] == "true"

@@ -1,6 +1,7 @@
 """Templates and static files. Every text is escaped; characters that could mislead a reader are shown as escapes."""
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from markupsafe import Markup
 from affidavit.entrypoints.report.screen import harmless
 from affidavit.nodes.questions.read import human_size
 
+_SEPARATORS: Final = re.compile("([.:/]+)")
 _TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _OWN: Final = "affidavit.entrypoints.console"
 # The report of a node is the same here as in its own file, so it has the same style and script.
@@ -66,8 +68,11 @@ def templates() -> Environment:
         "count": _count,
         "ago": _ago,
         "short": _short,
+        "breakable": _breakable,
+        "spans": _spans,
     }
     environment.globals["static"] = _static_url  # pyright: ignore[reportUnknownMemberType] Jinja's is a bare dict
+    environment.tests["moment"] = _is_moment  # pyright: ignore[reportUnknownMemberType] Jinja's is a bare dict
     environment.filters.update(added)  # pyright: ignore[reportUnknownMemberType] Jinja's is a bare dict
     return environment
 
@@ -80,7 +85,8 @@ def when(moment: datetime | None) -> Markup:
     """A time in UTC; a script adds the reader's own time as a title."""
     if moment is None:
         return Markup("time unknown")
-    utc = moment.astimezone(UTC)
+    # One without a zone comes from the fleet's tables, which are in UTC.
+    utc = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     return Markup('<time datetime="{}">{}</time>').format(f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%Y-%m-%d %H:%M} UTC")
 
 
@@ -90,6 +96,10 @@ def clock(moment: datetime | None) -> Markup:
         return Markup("time unknown")
     utc = moment.astimezone(UTC)
     return Markup('<time datetime="{}">{}</time>').format(f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%H:%M}")
+
+
+def _is_moment(value: Any) -> bool:
+    return isinstance(value, datetime)
 
 
 def _ago(moment: datetime, now: datetime) -> str:
@@ -105,6 +115,20 @@ def _count(number: int) -> str:
 
 def _short(text: str, characters: int = 200) -> str:
     return text if len(text) <= characters else f"{text[:characters]}…"
+
+
+def _breakable(text: str) -> Markup:
+    """Long names break behind their separators, not in the middle of a word."""
+    parts = _SEPARATORS.split(_shown(text))
+    return Markup("").join(Markup("{}<wbr>").format(part) if at % 2 else part for at, part in enumerate(parts))
+
+
+def _spans(text: str) -> Markup:
+    """Text between backticks is a command or a name."""
+    parts = _shown(text).split("`")
+    if len(parts) % 2 == 0:
+        return Markup("{}").format(_shown(text))
+    return Markup("").join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))
 
 
 def _shown(value: Any) -> Any:

@@ -14,20 +14,34 @@ from affidavit.fleet.local import FleetAnswer, ask_folder
 from affidavit.fleet.questions import QUESTIONS, question
 
 _BARS: Final = 20
-_WIDTH: Final = 400
+
+
+# Where a value of a column leads.
+_LINKS: Final = ("instance_id", "example_finding")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlotBar:
+    """`width` is a share of the longest, in hundredths."""
+
     label: str
     value: float
     width: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetPlot:
+    """`measure` is the column that the bars show; without numbers there are none."""
+
+    measure: str = ""
+    bars: tuple[PlotBar, ...] = ()
 
 
 def show_fleet(visit: Visit) -> Response:
     asked = question(visit.asked("ask")) or QUESTIONS[0]
     inquiry = asked.asked()
     answer, problem = _answer(visit, inquiry)
+    plot = _plot(answer) if answer is not None else FleetPlot()
     return visit.page(
         "fleet.html",
         title="Fleet",
@@ -37,7 +51,9 @@ def show_fleet(visit: Visit) -> Response:
         sql=inquiry.sql,
         answer=answer,
         problem=problem,
-        bars=_bars(answer) if answer is not None else [],
+        links=_LINKS,
+        bars=plot.bars,
+        measure=plot.measure,
     )
 
 
@@ -52,16 +68,18 @@ def _answer(visit: Visit, inquiry: Inquiry) -> tuple[FleetAnswer | None, Affidav
         return None, error
 
 
-def _bars(answer: FleetAnswer) -> list[PlotBar]:
+def _plot(answer: FleetAnswer) -> FleetPlot:
     """The first column of numbers, by the texts before it."""
     at = next((at for at in range(len(answer.columns)) if _is_numbers(answer.rows, at)), None)
     if at is None:
-        return []
+        return FleetPlot()
     rows = [(" ".join(str(part) for part in row[:at] if part is not None), float(row[at] or 0)) for row in answer.rows]
     most = max((value for _, value in rows), default=0.0)
-    return [
-        PlotBar(label=name, value=value, width=round(_WIDTH * value / most)) for name, value in rows[:_BARS] if most
-    ]
+    shown = rows[:_BARS] if most else []
+    return FleetPlot(
+        measure=answer.columns[at],
+        bars=tuple(PlotBar(label=name, value=value, width=round(100 * value / most)) for name, value in shown),
+    )
 
 
 def _is_numbers(rows: Sequence[Sequence[Any]], at: int) -> bool:

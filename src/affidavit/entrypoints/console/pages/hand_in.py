@@ -7,7 +7,7 @@ from datetime import timedelta
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
 from shutil import copyfileobj
-from typing import Any, Final, assert_never
+from typing import TYPE_CHECKING, Any, Final, assert_never
 from urllib.parse import quote
 
 from starlette.datastructures import UploadFile
@@ -18,6 +18,9 @@ from affidavit.errors import AffidavitError, InputRefused
 from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.intake.alert_incident import NotAFault
 from affidavit.incidents.intake.event_reader import AlertReading, BadRecord, BundleNews, read_alert, readings_of
+
+if TYPE_CHECKING:
+    from affidavit.nodes.library.library import IndexMarker
 
 _MINUTES: Final = timedelta(minutes=5)
 _ALERT_BYTES: Final = 1 << 20
@@ -100,5 +103,17 @@ def _bundle(visit: Visit, given: UploadFile, name: str) -> Response:
         with path.open("wb") as out:
             copyfileobj(given.file, out)
         marker = ingest(path, visit.desk.library, analyze=analyze).marker
+    _among_the_fleet(visit, marker)
     visit.note("handed in a bundle", f"{marker.instance_id} {marker.index_id}")
     return RedirectResponse(f"/nodes/{quote(marker.instance_id)}/{quote(marker.index_id)}", HTTPStatus.SEE_OTHER)
+
+
+def _among_the_fleet(visit: Visit, marker: "IndexMarker") -> None:
+    """So that questions over many nodes know of it, as after an upload. Without DuckDB there are no such questions."""
+    from affidavit.fleet.publish import publish
+
+    try:
+        if not marker.is_unproven:
+            publish(visit.desk.library, marker)
+    except AffidavitError as error:
+        visit.note("not among the fleet", f"{marker.index_id}: {error}")

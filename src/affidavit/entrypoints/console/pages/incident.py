@@ -2,13 +2,16 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
 from affidavit.entrypoints.console.door import Section, Visit
+from affidavit.entrypoints.console.live import address_of, is_awaited
 from affidavit.entrypoints.console.plans.pages import open_plan
 from affidavit.entrypoints.console.services import ReadIncident
 from affidavit.errors import AffidavitError, Conflict
@@ -27,6 +30,7 @@ _LINES = ("/excerpt", "/message")
 def show_incident(visit: Visit) -> Response:
     found = visit.desk.incident(visit.named("id"))
     view = hidden_view(view_of(found.state, found.context), visit.desk.hide)
+    steps = steps_of(visit, found)
     return visit.page(
         "incident.html",
         title=view.about,
@@ -35,14 +39,13 @@ def show_incident(visit: Visit) -> Response:
         shown=view.conclusion or view.rules_prove,
         first_proof=_first_proof(view.conclusion.claims) if view.conclusion is not None else None,
         reread=found.reread,
-        steps=steps_of(visit, found),
+        steps=steps,
         alternatives=_alternatives(visit, found),
-        state=found.state,
         shares=visit.desk.shares.of(found.state.incident_id),
-        is_live=found.state.status.is_open,
-        can_stream=visit.desk.is_long_lived,
+        live=live_part(visit, found, steps) if is_followed(visit, found) else None,
         plan_row=open_plan(visit, found.state.plan_id),
-        may_propose=found.state.status is Status.DIAGNOSED and visit.desk.app.settings.remediation is Switch.ON,
+        is_repairable=found.state.status is Status.DIAGNOSED and visit.desk.app.settings.remediation is Switch.ON,
+        can_propose=visit.desk.lent is not None,
         may_redrive=not found.state.status.has_diagnosis and not found.state.is_leased(visit.desk.app.clock.now()),
     )
 
@@ -54,6 +57,36 @@ def _first_proof(claims: Sequence[ClaimView]) -> ClaimView | None:
 
 def steps_of(visit: Visit, found: ReadIncident, *, after: int = 0) -> list[JournalStep]:
     return journal(found.ledger, visit.desk.rereading.records, visit.desk.app.objects, after=after)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LivePart:
+    """What grows on the page. `status` is None before a run that was asked for has begun; `address` tells more."""
+
+    address: str
+    status: Status | None
+    number: int
+    tool: str
+    tokens: int
+    updated_at: datetime
+
+
+def is_followed(visit: Visit, found: ReadIncident) -> bool:
+    """It is in work, or was asked to run again and has not begun."""
+    return found.state.status.is_open or is_awaited(visit, found.state.epoch)
+
+
+def live_part(visit: Visit, found: ReadIncident, steps: Sequence[JournalStep], *, after: int = 0) -> LivePart:
+    """`steps` are those behind `after`."""
+    number = after + len(steps)
+    return LivePart(
+        address=address_of(visit, f"/incidents/{quote(found.state.incident_id)}/progress", number),
+        status=found.state.status if found.state.status.is_open else None,
+        number=number,
+        tool=steps[-1].tool if steps else "",
+        tokens=found.state.spent.total_tokens,
+        updated_at=found.state.updated_at,
+    )
 
 
 def verify_now(visit: Visit) -> Response:
@@ -81,7 +114,7 @@ def redrive(visit: Visit) -> Response:
         threading.Thread(target=_run_again, args=(visit, incident_id), daemon=True).start()
     else:
         visit.desk.rereading.states.reopen(found.state, deadline=visit.desk.app.clock.now())
-    return RedirectResponse(f"/incidents/{incident_id}", HTTPStatus.SEE_OTHER)
+    return RedirectResponse(f"/incidents/{incident_id}?since={found.state.epoch}", HTTPStatus.SEE_OTHER)
 
 
 def _run_again(visit: Visit, incident_id: IncidentId) -> None:

@@ -61,6 +61,7 @@ def show_log(visit: Visit) -> Response:
         is_raw=is_raw,
         missed=visit.asked("missed"),
         lead=_LEAD,
+        hit=_line(visit.asked("hit")) if visit.asked("hit") else 0,
     )
 
 
@@ -86,7 +87,7 @@ def _findings(visit: Visit, log: LogFile) -> list[LitFinding]:
 def _found(visit: Visit, log: LogFile, words: str, first: int) -> Response:
     found = _search(log, words.encode(), log.start_of(first))
     if found.line is not None:
-        where = {"from": max(1, found.line - _LEAD), "q": words}
+        where = {"from": max(1, found.line - _LEAD), "q": words, "hit": found.line}
     else:
         stopped = log.line_of(found.stopped_at) if found.stopped_at is not None else 0
         where = {"from": stopped or first, "q": words, "missed": "later" if stopped else "1"}

@@ -1,60 +1,41 @@
-"""`/incidents/{id}/progress?after=N`: the steps behind N, as a fragment, as JSON, or as events while they happen."""
+"""`/incidents/{id}/progress?after=N`: the steps behind N, as they come."""
 
-import asyncio
 import json
-from collections.abc import AsyncGenerator
-from typing import Any, Final
+from typing import Any
 
-import anyio.to_thread
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response
 
 from affidavit.entrypoints.console.door import Visit
-from affidavit.entrypoints.console.pages.incident import steps_of
+from affidavit.entrypoints.console.live import LiveLook, followed
+from affidavit.entrypoints.console.pages.incident import is_followed, live_part, steps_of
 from affidavit.incidents.reading.journal import JournalStep
-
-LOOK_SECONDS: Final = 1.0
-# A stream that nobody closes ends by itself; the browser opens it again where it was.
-STREAM_SECONDS: Final = 300.0
 
 
 def show_progress(visit: Visit) -> Response:
-    after = _number(visit.asked("after") or visit.request.headers.get("last-event-id", ""))
-    kinds = visit.request.headers.get("accept", "")
-    if "text/event-stream" in kinds and visit.desk.is_long_lived:
-        visit.desk.incident(visit.named("id"))
-        return StreamingResponse(_events(visit, after), media_type="text/event-stream")
-    found = visit.desk.incident(visit.named("id"))
-    steps = steps_of(visit, found, after=after)
-    if "application/json" in kinds:
-        return JSONResponse(_told(visit, after))
-    answer = visit.part(
-        "progress.html",
-        incident_id=found.state.incident_id,
-        status=found.state.status,
-        updated_at=found.state.updated_at,
-        tokens=found.state.spent.total_tokens,
-        steps=steps,
-        after=after + len(steps),
-        is_live=found.state.status.is_open,
-        can_stream=visit.desk.is_long_lived,
-    )
-    if not found.state.status.is_open:
-        answer.headers["HX-Refresh"] = "true"
-    return answer
+    return followed(visit, lambda after: _look(visit, after), lambda after: _part(visit, after))
 
 
-def _told(visit: Visit, after: int) -> dict[str, Any]:
+def _part(visit: Visit, after: int) -> Response:
     found = visit.desk.incident(visit.named("id"))
     steps = steps_of(visit, found, after=after)
-    return {
+    return visit.part("progress.html", steps=steps, live=live_part(visit, found, steps, after=after))
+
+
+def _look(visit: Visit, after: int) -> LiveLook:
+    found = visit.desk.incident(visit.named("id"))
+    steps = steps_of(visit, found, after=after)
+    status, tokens, behind = found.state.status.value, found.state.spent.total_tokens, after + len(steps)
+    is_over = not is_followed(visit, found)
+    told = {
         "incident_id": found.state.incident_id,
-        "status": found.state.status.value,
+        "status": status,
         "updated_at": found.state.updated_at.isoformat(),
-        "tokens": found.state.spent.total_tokens,
+        "tokens": tokens,
         "steps": [_step(step, visit) for step in steps],
-        "after": after + len(steps),
-        "is_over": not found.state.status.is_open,
+        "after": behind,
+        "is_over": is_over,
     }
+    return LiveLook(told=told, mark=f"{status} {behind} {tokens}", after=behind, is_over=is_over)
 
 
 def _step(step: JournalStep, visit: Visit) -> dict[str, Any]:
@@ -67,20 +48,3 @@ def _step(step: JournalStep, visit: Visit) -> dict[str, Any]:
         "sha256": step.sha256,
         "problem": visit.desk.hide(step.problem),
     }
-
-
-async def _events(visit: Visit, after: int) -> AsyncGenerator[bytes]:
-    told = ""
-    for _ in range(int(STREAM_SECONDS / LOOK_SECONDS)):
-        now = await anyio.to_thread.run_sync(_told, visit, after)
-        mark = f"{now['status']} {now['after']} {now['tokens']}"
-        if mark != told:
-            yield f"id: {now['after']}\nevent: progress\ndata: {json.dumps(now)}\n\n".encode()
-        told, after = mark, now["after"]
-        if now["is_over"]:
-            return
-        await asyncio.sleep(LOOK_SECONDS)
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdigit() and len(text) < 7 else 0

@@ -15,6 +15,7 @@ from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PlanRow
 
 _LONGEST_REASON = 300
+_AT_ONCE_SECONDS = 0.3
 _LOG = logging.getLogger("affidavit.console")
 
 
@@ -62,17 +63,18 @@ def run_plan(visit: Visit) -> Response:
     """Starts one that was approved elsewhere, or settles one whose executor died."""
     runner, plan_id = _runner(visit, "run"), visit.named("id")
     _allowed(visit)
+    since = visit.desk.plans.get(plan_id).entries
     visit.note("ran", plan_id)
     _beside(visit, plan_id, lambda: runner.run(plan_id))
-    return _back(plan_id)
+    return _back(plan_id, since)
 
 
 def undo_plan(visit: Visit) -> Response:
     runner, plan_id = _runner(visit, "undo"), visit.named("id")
-    approver = _allowed(visit)
+    approver, since = _allowed(visit), visit.desk.plans.get(plan_id).entries
     visit.note("asked to undo", plan_id)
     _beside(visit, plan_id, lambda: runner.undo(plan_id, approver.identity))
-    return _back(plan_id)
+    return _back(plan_id, since)
 
 
 def _allowed(visit: Visit) -> Approver:
@@ -98,19 +100,28 @@ def _reason(visit: Visit) -> str:
 
 
 def _beside(visit: Visit, plan_id: str, work: Callable[[], PlanRow]) -> None:
-    """In a thread of its own: the page that follows shows the record as it grows."""
+    """In a thread of its own: the page that follows shows the record as it grows. Raises what is refused at once."""
+    refusals = list[AffidavitError]()
 
     def worked() -> None:
         try:
             row = work()
             visit.note(f"plan is {row.phase}", plan_id)
         except AffidavitError as error:
+            refusals.append(error)
             visit.note("plan was not carried out", f"{plan_id}: {error}")
         except Exception:  # noqa: BLE001 - nobody waits for this thread; the record says how far it came
             _LOG.exception("plan %s failed", plan_id)
 
-    threading.Thread(target=worked, daemon=True).start()
+    thread = threading.Thread(target=worked, daemon=True)
+    thread.start()
+    thread.join(_AT_ONCE_SECONDS)
+    if refusals:
+        raise refusals[0]
 
 
-def _back(plan_id: str) -> Response:
-    return RedirectResponse(f"/plans/{plan_id}", HTTPStatus.SEE_OTHER)
+def _back(plan_id: str, since: int | None = None) -> Response:
+    """`since` is how many entries the record had when something was asked for that has perhaps not begun."""
+    return RedirectResponse(
+        f"/plans/{plan_id}" + (f"?since={since}" if since is not None else ""), HTTPStatus.SEE_OTHER
+    )

@@ -1,8 +1,11 @@
 """`/approvals` and `/plans/{id}`: what waits, what exactly would be done, and what became of it."""
 
+from urllib.parse import quote
+
 from starlette.responses import Response
 
 from affidavit.entrypoints.console.door import Section, Visit
+from affidavit.entrypoints.console.live import LiveLook, address_of, followed, is_awaited
 from affidavit.entrypoints.console.plans.plan_view import shown_actions
 from affidavit.entrypoints.console.plans.waiting import latest
 from affidavit.errors import AffidavitError
@@ -45,7 +48,7 @@ def show_plan(visit: Visit) -> Response:
         needed=max(plan.needed_approvals, visit.desk.repairs.approvals.least),
         typed_characters=TYPED_CHARACTERS,
         is_expired=now >= plan.expires_at,
-        is_live=row.phase.is_running,
+        address=_address(visit, row),
         may_undo=row.phase in UNDOABLE and any(one.undo for one in plan.actions),
         can_run=visit.desk.repairs.runner is not None,
         stopped=_stopped(visit),
@@ -54,13 +57,39 @@ def show_plan(visit: Visit) -> Response:
 
 
 def show_plan_progress(visit: Visit) -> Response:
-    """The record so far; once the plan has ended the whole page is loaded again."""
+    """The whole record each time: it is short, and its end changes what stands before it."""
+    return followed(visit, lambda after: _look(visit, after), lambda _: _part(visit))
+
+
+def _part(visit: Visit) -> Response:
     row = visit.desk.plans.get(visit.named("id"))
     record = visit.desk.plans.record(row.plan_id)
-    answer = visit.part("plan_progress.html", row=row, record=record, is_live=row.phase.is_running)
-    if not row.phase.is_running:
-        answer.headers["HX-Refresh"] = "true"
-    return answer
+    return visit.part("plan_progress.html", row=row, record=record, address=_address(visit, row))
+
+
+def _look(visit: Visit, after: int) -> LiveLook:
+    row = visit.desk.plans.get(visit.named("id"))
+    is_over = not _is_followed(visit, row)
+    told = {
+        "plan_id": row.plan_id,
+        "phase": row.phase.value,
+        "action": row.step + 1,
+        "at": row.at.isoformat(),
+        "reason": visit.desk.hide(row.reason),
+        "after": row.entries,
+        "is_over": is_over,
+    }
+    return LiveLook(told=told, mark=f"{row.phase} {row.entries}", after=max(after, row.entries), is_over=is_over)
+
+
+def _is_followed(visit: Visit, row: PlanRow) -> bool:
+    """It is carried out, or was asked for and has not begun."""
+    return row.phase.is_running or is_awaited(visit, row.entries)
+
+
+def _address(visit: Visit, row: PlanRow) -> str:
+    """Where the page asks for more; empty when nothing more is to come."""
+    return address_of(visit, f"/plans/{quote(row.plan_id)}/progress", row.entries) if _is_followed(visit, row) else ""
 
 
 def _stopped(visit: Visit) -> str:

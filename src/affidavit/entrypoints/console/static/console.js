@@ -84,15 +84,18 @@ for (const choice of all("form.filters select")) choice.addEventListener("change
 
 // ---- live progress: the server's events say when there is something to fetch; polling goes on without them
 
-function stream() {
-  const live = $("#live[data-events]");
-  if (!live || !window.EventSource) return;
+function stream(live) {
+  const advance = () => {
+    const now = document.getElementById(live.id);
+    if (now) window.htmx.trigger(now, "advance");
+  };
   const events = new EventSource(live.dataset.events);
   events.addEventListener("progress", (event) => {
-    const now = $("#live");
-    if (now) window.htmx.trigger(now, "advance");
+    advance();
     if (JSON.parse(event.data).is_over) events.close();
   });
+  // A proxy that lets no stream through: the browser does not try again, so the page asks by itself.
+  events.addEventListener("error", () => { if (events.readyState === EventSource.CLOSED) setInterval(advance, 2000); });
 }
 
 // ---- lines of a log by the part of the address behind #: #L10 or #L10-L20
@@ -144,4 +147,4 @@ for (const area of all(".drop")) {
 localTimes(document);
 document.addEventListener("htmx:load", (event) => localTimes(event.detail.elt));
 wantedLines();
-stream();
+for (const live of all("[data-events]")) stream(live);

@@ -691,9 +691,9 @@
   // ---- what was and was not looked at
 
   function table(heads, rows) {
-    return el("div", { class: "scroll" }, el("table", null,
+    return el("table", { class: "stacked" },
       el("thead", null, el("tr", null, ...heads.map((name) => el("th", { scope: "col" }, name)))),
-      el("tbody", null, ...rows.map((cells) => el("tr", null, ...cells.map((cell) => el("td", null, cell)))))));
+      el("tbody", null, ...rows.map((cells) => el("tr", null, ...cells.map((cell, at) => el("td", { "data-label": heads[at] }, cell))))));
   }
 
   function drawUnseen() {
