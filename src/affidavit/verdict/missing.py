@@ -12,6 +12,8 @@ MOST_CANDIDATES = 6
 COMMAND = "run: "
 # A flat bundle of Bottlerocket has files without a folder; the others have folders.
 _FLAT = "journalctl.log"
+# Windows alone has event logs; it has none of the other files that are looked for in a folder.
+_EVENT_LOG = "system/system-eventlogs.csv"
 
 
 def candidates(
@@ -28,11 +30,21 @@ def candidates(
     found = [
         _candidate(graph.conditions[path.cause], seen, facts, files)
         for path in graph.causes_of(effect.id)
-        if graph.conditions[path.cause].role is not CauseRole.EFFECT
+        if graph.conditions[path.cause].role is not CauseRole.EFFECT and _can_be(graph.conditions[path.cause], files)
     ]
     usual = set(effect.condition.look_in)
     ordered = sorted(found, key=lambda each: (bool(each.speaks_against), -len(usual.intersection(each.absent))))
     return tuple(ordered[:MOST_CANDIDATES])
+
+
+def _can_be(condition: Condition, files: Collection[str]) -> bool:
+    """False for what only Windows shows, on another system."""
+    shown = {place for place in condition.look_in if is_file(place)}
+    return shown != {_EVENT_LOG} or _is_windows(files)
+
+
+def _is_windows(files: Collection[str]) -> bool:
+    return any(file.endswith(_EVENT_LOG) for file in files)
 
 
 def _candidate(
@@ -62,6 +74,7 @@ def absent_of(places: tuple[str, ...], files: Collection[str]) -> tuple[str, ...
     """Files among `places` that the bundle lacks, without names that only another layout uses."""
     is_flat = any(file.rpartition("/")[2] == _FLAT for file in files)
     named = [place for place in places if is_file(place) and not _is_there(place, files)]
+    named = [place for place in named if (place == _EVENT_LOG) == _is_windows(files)]
     # A flat bundle lacks every file that other bundles have in a folder. Other bundles never have the flat names.
     return tuple(place for place in named if is_flat or "/" in place)
 

@@ -63,6 +63,11 @@ class SeenCondition:
         return min(starts, default=None)
 
     @cached_property
+    def may_be_older(self) -> bool:
+        """Whether a measurement without a time shows it too: then it can have begun before its first dated line."""
+        return any(finding.detail is not None and finding.first_seen is None for finding in self.current)
+
+    @cached_property
     def outbreaks(self) -> tuple[tuple[datetime, datetime], ...]:
         """When each stretch of it began and was last seen. A fault that a line ended did not reach into the next."""
         return tuple(sorted(stretch for finding in self.current for stretch in _outbreaks(finding)))

@@ -79,11 +79,11 @@ def read_clocks(
 
 
 def can_precede(cause: SeenCondition, effect: SeenCondition, path: CausalPath, clocks: NodeClocks) -> bool:
-    """True when a time is missing: then only the mechanism decides."""
+    """True when a time is missing: then only the mechanism decides. A measurement tells no beginning."""
     if cause.began is None or effect.began is None:
         return True
     slack = clocks.between(cause, effect)
-    is_late = cause.began - cause.condition.seen_late - slack > effect.began
+    is_late = not cause.may_be_older and cause.began - cause.condition.seen_late - slack > effect.began
     if is_late and not (clocks.stepped and _stands_before(cause, effect)):
         return _has_outbreak_before(cause, effect.began, path, slack)
     if cause.condition.lasts or cause.ended is None:

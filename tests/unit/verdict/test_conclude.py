@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zlib import crc32
 
+import pytest
+
 from affidavit.evidence.confidence import Confidence, Level
 from affidavit.evidence.finding import Episode, Evidence, FaultState, Finding, LineRange, NamedEntity, Occurrence
 from affidavit.evidence.severity import Severity
@@ -90,6 +92,22 @@ def test_a_full_disk_without_a_time_leads_over_the_evictions_it_explains() -> No
     assert (cause.since, cause.still_open, set(cause.explains)) == (None, True, {"F-001", "F-002"})
     assert cause.first_step == KNOWLEDGE.rule("storage.disk-full").first_steps[0]
     assert {(link.cause, link.effect, link.clock_seconds) for link in cause.proof} >= {("F-003", "F-001", None)}
+
+
+def test_a_measured_cause_explains_what_came_before_its_first_dated_line() -> None:
+    effect, line = seen("kubelet.image-gc-failed", 0, until=170), seen("any.no-space-left", 120, until=170)
+    verdict = verdict_on(effect, line, seen("storage.disk-full", None))
+    assert (verdict.root_causes[0].explains, verdict.unexplained) == (("F-001",), ())
+    (left,) = verdict_on(effect, line).unexplained
+    assert left.finding_ids == ("F-001",), "a line alone, two hours later, explains nothing"
+
+
+@pytest.mark.parametrize(
+    ("files", "is_named"), [(("kubelet/kubelet.log",), False), (("system/system-eventlogs.csv",), True)]
+)
+def test_a_cause_that_only_windows_has_is_named_on_windows_alone(files: tuple[str, ...], is_named: bool) -> None:
+    (left,) = verdict_on(seen("kubelet.container-runtime-down", 0, until=170), files=files).unexplained
+    assert any("Windows" in each.cause for each in left.could_be) is is_named
 
 
 def test_the_order_of_lines_does_not_make_an_effect_the_cause() -> None:
