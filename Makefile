@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+DEMO_STAMP := $(VENV)/.installed-for-demo
 # Many tests wait for processes and servers, so there are more workers than cores.
 WORKERS ?= 5
 
@@ -23,17 +24,28 @@ help: ## what can be made
 
 setup: $(STAMP) ## .venv with everything, hash-checked against requirements.lock
 
-$(STAMP): requirements.lock pyproject.toml
+# Into .venv: what the file $(1) lists, by its hashes, and our own sources.
+define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Affidavit needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r $(1)
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 # Once and on all cores, not by each of many processes at its start; the two largest are seldom asked for.
 	@$(BIN)/python -m compileall -qq -j 0 -x 'aws_cdk|sympy' $(VENV)/lib src || true
 	@touch $@
+endef
 
-demo: setup ## the whole story on this machine: fault, alert, investigation, proof, repair, undo; under two minutes
+$(STAMP): requirements.lock pyproject.toml
+	$(call install,requirements.lock)
+
+# A sixth of the lock; `make setup` adds the rest to the same .venv.
+$(DEMO_STAMP): requirements.lock pyproject.toml
+	@mkdir -p build
+	@$(PYTHON) -m release.selection agent aws sandbox > build/requirements-demo.txt
+	$(call install,build/requirements-demo.txt)
+
+demo: $(if $(wildcard $(STAMP)),setup,$(DEMO_STAMP)) ## the whole story on this machine: fault, alert, investigation, proof, repair, undo; under two minutes
 	@rm -rf build/demo
 	@$(BIN)/affidavit demo --out build/demo $(if $(PROVIDER),--provider $(PROVIDER))
 

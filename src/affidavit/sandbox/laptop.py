@@ -1,6 +1,7 @@
 """Starts and stops the whole sandbox. A program given its `environment` talks to it as to AWS."""
 
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import unquote, urlsplit
@@ -90,7 +91,8 @@ class Sandbox(StartsAndStops):
             "INCIDENT_CONTEXT_TABLE": resources.INCIDENT_CONTEXT,
             "ALERT_TOPIC_ARN": self.topic_arn,
             "ENABLE_COLLECTION": "true",
-            "KUBERNETES_API": "eks",
+            # An extra of its own: without its client everything but the cluster's own word is there.
+            "KUBERNETES_API": "eks" if find_spec("kubernetes") is not None else "off",
             "ALLOWED_CLUSTERS": ",".join(sorted(self.fleet.clusters)),
         }
         return found | ({"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": self.bedrock.url} if self.bedrock is not None else {})

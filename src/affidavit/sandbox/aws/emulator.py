@@ -19,6 +19,7 @@ from pathlib import Path
 from affidavit.errors import InputRefused, UpstreamFailed
 from affidavit.sandbox.access.keys import SandboxKeys
 from affidavit.sandbox.access.signatures import signed_headers
+from affidavit.sandbox.processes.child import last_words
 
 START_SECONDS = 30
 STOP_SECONDS = 5
@@ -58,7 +59,7 @@ class Emulator:
             if self._is_up():
                 return
             self.stop()
-        raise UpstreamFailed("the emulator did not start", hint=f"read {self.log}")
+        raise UpstreamFailed(f"the emulator did not start: {last_words(self.log)}", hint=f"read {self.log}")
 
     def stop(self) -> None:
         if self._child is None:

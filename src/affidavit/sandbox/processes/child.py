@@ -14,6 +14,15 @@ from affidavit.sandbox.processes.lifecycle import StartsAndStops
 
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0
+LONGEST_WORDS = 400
+
+
+def last_words(log: Path) -> str:
+    """The last line that a program wrote: its log may be gone with the sandbox before anybody reads it."""
+    with suppress(OSError):
+        lines = log.read_text("utf-8", "replace").split("\n")
+        return next((line.strip()[:LONGEST_WORDS] for line in reversed(lines) if line.strip()), "it said nothing")
+    return "it said nothing"
 
 
 class Child(StartsAndStops):
@@ -51,7 +60,7 @@ class Child(StartsAndStops):
         deadline = time.monotonic() + START_SECONDS
         while not is_ready():
             if self._process is None or self._process.poll() is not None or time.monotonic() > deadline:
-                raise UpstreamFailed(f"the {self.name} did not start", hint=f"read {self.log}")
+                raise UpstreamFailed(f"the {self.name} did not start: {last_words(self.log)}", hint=f"read {self.log}")
             time.sleep(0.03)
 
     def stop(self) -> None:
