@@ -130,6 +130,7 @@ def test_each_source_is_let_in_by_its_own_proof_and_not_without(served: Served) 
         ("alertmanager", {"Authorization": f"Basic {basic}"}),
         ("grafana", {"Authorization": f"Bearer {SECRET}"}),
         ("grafana", {"X-Grafana-Alerting-Signature": hexed(body)}),
+        ("grafana", {"X-Grafana-Alert-Signature": hexed(body)}),
         (
             "grafana",
             {
@@ -146,6 +147,7 @@ def test_each_source_is_let_in_by_its_own_proof_and_not_without(served: Served) 
         ("alertmanager", {"Authorization": "Bearer wrong"}),
         ("alertmanager", {"Authorization": "Basic !!!"}),
         ("grafana", {"X-Grafana-Alerting-Signature": hexed(body, "other")}),
+        ("grafana", {"X-Grafana-Alert-Signature": hexed(body, "other")}),
         ("grafana", {"X-Grafana-Alerting-Signature": hexed(b"1:" + body), "X-Grafana-Alerting-Timestamp": "1"}),
         ("pagerduty", {"X-PagerDuty-Signature": f"v1={hexed(body, 'other')}"}),
         ("pagerduty", {"Authorization": f"Bearer {SECRET}"}),
@@ -158,11 +160,13 @@ def test_each_source_is_let_in_by_its_own_proof_and_not_without(served: Served) 
 def test_one_bad_alert_is_quarantined_with_what_was_missing_and_the_others_are_stored(served: Served) -> None:
     labels = {"alertname": "a", "function_name": "data-processor"}
     alerts = [{"labels": {"alertname": "b"}, "startsAt": ""}, {"labels": labels, "startsAt": "2026-01-15T10:00:00Z"}]
-    status, answer = served.post("alertmanager", {"alerts": alerts}, Authorization=f"Bearer {SECRET}")
+    body = {"alerts": alerts, "truncatedAlerts": 7}
+    status, answer = served.post("alertmanager", body, Authorization=f"Bearer {SECRET}")
     assert status == 202
-    first, second = (one["outcome"] for one in answer["alerts"])
+    first, second, third = (one["outcome"] for one in answer["alerts"])
     assert "quarantined: b names no function and no node" in first
     assert second == "stored"
+    assert "quarantined: the sender left out 7 alerts" in third
 
 
 def test_what_is_too_much_or_no_json_or_unknown_is_refused(served: Served) -> None:

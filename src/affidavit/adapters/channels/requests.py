@@ -117,10 +117,8 @@ def _secured(plain: socket.socket, host: str) -> ssl.SSLSocket:
 def _checked(reply: ChannelReply, place: Destination) -> ChannelReply:
     if 200 <= reply.status < 300:
         return reply
-    if reply.status == 429 or (reply.status in (403, 503) and "retry-after" in reply.headers):
-        raise AskedToWait(
-            f"{place.host} answered {reply.status}: slow down", seconds=pause_of(reply.headers.get("retry-after"))
-        )
+    if (seconds := _asked_pause(reply)) is not None:
+        raise AskedToWait(f"{place.host} answered {reply.status}: slow down", seconds=seconds)
     raise UpstreamFailed(
         f"{place.host} answered {reply.status}", hint=_hint(reply.status), is_retryable=reply.status >= 500
     )
@@ -134,6 +132,26 @@ def _hint(status: int) -> str:
     if 300 <= status < 400:
         return "it asked to go elsewhere, and redirects are not followed; set the final address"
     return "it is tried again" if status >= 500 else "it does not take such a message; see its documentation"
+
+
+def _asked_pause(reply: ChannelReply) -> float | None:
+    """Seconds that the other side asks to wait for; None where it refused for another reason.
+
+    GitHub says 403 where others say 429, with the end of its hour or only in words; PagerDuty has a header of its own.
+    """
+    headers = reply.headers
+    if "retry-after" in headers and reply.status in (403, 429, 503):
+        return pause_of(headers["retry-after"])
+    if headers.get("x-ratelimit-remaining") == "0" and reply.status in (403, 429):
+        return _until(headers.get("x-ratelimit-reset", ""))
+    if reply.status == 429:
+        return pause_of(headers.get("ratelimit-reset"))
+    return _USUAL_PAUSE if reply.status == 403 and b"rate limit" in reply.body.lower() else None
+
+
+def _until(epoch: str) -> float:
+    is_time = epoch.isascii() and epoch.isdigit() and len(epoch) < 12
+    return max(1.0, int(epoch) - datetime.now(UTC).timestamp()) if is_time else _USUAL_PAUSE
 
 
 def pause_of(retry_after: str | None) -> float:

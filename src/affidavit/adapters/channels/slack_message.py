@@ -4,13 +4,15 @@ Rich text elements and plain-text objects are shown as they are. The fallback te
 the three control characters are escaped and addresses are made unclickable. Buttons carry links only.
 """
 
-from affidavit.adapters.channels.parts import Part, PartLine, cut, parts_of
+from affidavit.adapters.channels.parts import Detail, Part, PartLine, cut, fitting, parts_of
 from affidavit.ports.json import JsonValue
 from affidavit.ports.notice import Notice
 
 # Slack's own limits.
 _MOST_HEADER = 150
 _MOST_TEXT = 3_000
+# All blocks together. Slack's pages do not say it; beyond some 13,000 characters it answers `msg_blocks_too_long`.
+_MOST_BLOCKS = 12_000
 
 
 def slack_message(notice: Notice) -> dict[str, JsonValue]:
@@ -21,7 +23,7 @@ def slack_message(notice: Notice) -> dict[str, JsonValue]:
         "link_names": False,
         "unfurl_links": False,
         "unfurl_media": False,
-        "blocks": _blocks(notice),
+        "blocks": fitting(lambda detail: _blocks(notice, detail), most=_MOST_BLOCKS),
     }
 
 
@@ -36,12 +38,12 @@ def unlinked(text: str) -> str:
     return text.replace("://", "[:]//")
 
 
-def _blocks(notice: Notice) -> list[JsonValue]:
+def _blocks(notice: Notice, detail: Detail) -> list[JsonValue]:
     header: JsonValue = {
         "type": "header",
         "text": {"type": "plain_text", "text": cut(notice.title, _MOST_HEADER), "emoji": False},
     }
-    return [header, *(_block(part) for part in parts_of(notice)), *_button(notice)]
+    return [header, *(_block(part) for part in parts_of(notice, detail)), *_button(notice)]
 
 
 def _block(part: Part) -> JsonValue:

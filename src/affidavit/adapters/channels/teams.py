@@ -5,10 +5,13 @@ Text from logs stands in text runs: unlike text blocks they know no Markdown. Wi
 
 from dataclasses import dataclass, field
 
-from affidavit.adapters.channels.parts import Part, PartLine, cut, parts_of
+from affidavit.adapters.channels.parts import Detail, Part, PartLine, cut, fitting, parts_of
 from affidavit.adapters.channels.requests import Sender
 from affidavit.ports.json import JsonValue
 from affidavit.ports.notice import Notice
+
+# Teams takes about 28 KB, what it makes of a card included: senders have seen it refuse 21 KB.
+_MOST_CARD = 18_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +33,13 @@ class TeamsNotifier:
 
 
 def teams_card(notice: Notice) -> JsonValue:
+    return fitting(lambda detail: _card(notice, detail), most=_MOST_CARD)
+
+
+def _card(notice: Notice, detail: Detail) -> JsonValue:
     head = _rich([_run(cut(notice.title, 300), is_bold=True)], size="Large")
     body: list[JsonValue] = [head]
-    for part in parts_of(notice):
+    for part in parts_of(notice, detail):
         body += _drawn(part)
     actions: list[JsonValue] = (
         [{"type": "Action.OpenUrl", "title": "Open in the console", "url": notice.link}] if notice.link else []

@@ -112,15 +112,26 @@ def test_teams_gets_an_adaptive_card_without_markdown_or_mentions() -> None:
     assert HOSTILE in "".join(texts(card))
 
 
-def test_a_card_stays_below_the_size_that_teams_takes() -> None:
-    long = "x" * 4_000
+@pytest.mark.parametrize("letter", ["x", "é", "\U0001f525", '"'])
+def test_a_message_stays_below_the_size_that_teams_and_slack_take(letter: str) -> None:
+    long = letter * 4_000
     quotes = tuple(NoticeQuote(shows=long, text=long[:400], cut=9, place=long) for _ in range(100))
+    notice = a_notice(long, evidence=quotes, gaps=(long,) * 100)
+    with a_peer(Answer(), Answer()) as peer:
+        TeamsNotifier(sender=a_sender(), url=peer.url).notify(notice, earlier="")
+        SlackWebhookNotifier(sender=a_sender(), url=peer.url).notify(notice, earlier="")
+    card, message = peer.sent
+    assert len(card.body) < 20_000
+    assert len(json.dumps(message.json["blocks"])) < 13_000
+    for sent in (card, message):
+        assert any(re.fullmatch(r"and 9\d more\n?", text) for text in texts(sent.json))
+        assert "https://console.example/incidents/inc-1" in sent.body.decode()
+
+
+def test_a_usual_notice_loses_no_word() -> None:
     with a_peer() as peer:
-        TeamsNotifier(sender=a_sender(), url=peer.url).notify(
-            a_notice(long, evidence=quotes, gaps=(long,) * 100), earlier=""
-        )
-    assert len(peer.sent[0].body) < 28_000
-    assert "and 95 more" in texts(peer.sent[0].json)
+        TeamsNotifier(sender=a_sender(), url=peer.url).notify(a_notice("y" * 590), earlier="")
+    assert "y" * 590 in texts(peer.sent[0].json)
 
 
 # --- PagerDuty -------------------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from affidavit.incidents.intake.hooks.readers import HookSource
 from affidavit.wire.signed_body import SIGNATURE_HEADER, TIMESTAMP_HEADER, is_signed
 
 WINDOW = timedelta(minutes=5)
-GRAFANA_SIGNATURE = "x-grafana-alerting-signature"
+# The name that Grafana's pages and form show, and the one that it uses where the form's field is left empty.
+GRAFANA_SIGNATURES = ("x-grafana-alerting-signature", "x-grafana-alert-signature")
 GRAFANA_TIMESTAMP = "x-grafana-alerting-timestamp"
 PAGERDUTY_SIGNATURE = "x-pagerduty-signature"
 
@@ -51,7 +52,8 @@ def by_token(posted: Posted, secret: str) -> Genuine | None:
 
 def by_grafana(posted: Posted, secret: str) -> Genuine | None:
     """A bearer token, or an HMAC over the body, with the time before it where Grafana is told to send one."""
-    signature, stamp = posted.header(GRAFANA_SIGNATURE), posted.header(GRAFANA_TIMESTAMP)
+    signature = next((given for name in GRAFANA_SIGNATURES if (given := posted.header(name))), "")
+    stamp = posted.header(GRAFANA_TIMESTAMP)
     if not signature:
         return by_token(posted, secret)
     if stamp and not _is_recent(stamp, posted.at):

@@ -32,7 +32,9 @@ def of_labelled(body: Any, envelope: Envelope, labels: LabelNames) -> list[Alert
     if not isinstance(alerts, Sequence) or isinstance(alerts, str):
         return [guarded(body, lambda: _missing("a list `alerts`"))]
     each = cast("Sequence[Any]", alerts)
-    return [guarded(one, lambda one=one: of_alertmanager(_relabelled(_fields(one), labels), envelope)) for one in each]
+    read = [guarded(one, lambda one=one: of_alertmanager(_relabelled(_fields(one), labels), envelope)) for one in each]
+    left_out = _fields(body).get("truncatedAlerts")
+    return [*read, guarded(body, lambda: _left_out(left_out))] if isinstance(left_out, int) and left_out > 0 else read
 
 
 def of_pagerduty_webhook(body: Any, envelope: Envelope, labels: LabelNames) -> list[AlertReading]:
@@ -72,6 +74,12 @@ def _from(read: Incident | NotAFault, origin: AlertOrigin) -> Incident | NotAFau
 
 def _fields(value: Any) -> Fields:
     return cast("Fields", value) if isinstance(value, Mapping) else {}
+
+
+def _left_out(count: int) -> Any:
+    raise UnreadableAlert(
+        f"the sender left out {count} alerts of this delivery", hint="set `max_alerts: 0` at the sender's webhook"
+    )
 
 
 def _missing(what: str) -> Any:
