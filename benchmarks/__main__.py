@@ -13,6 +13,7 @@ from benchmarks import cases
 from benchmarks.bundles import hundred_patterns
 from benchmarks.cases import Result
 from benchmarks.console import page_costs
+from benchmarks.console_paint import paint_times
 from benchmarks.node_incident import node_incident
 from benchmarks.patterns import slowest_pattern
 
@@ -45,6 +46,7 @@ def groups(full: RulePack, rounds: int, sizes: list[int]) -> dict[str, Group]:
     found["cold"] = lambda: cases.cold_speed(full, rounds)
     found["members"] = lambda: cases.small_members(pack, rounds)
     found["console"] = page_costs
+    found["console-paint"] = paint_times
     found["node-incident"] = lambda: node_incident(rounds)
     if 2000 in sizes:
         found["linear"] = lambda: cases.linearity(pack, 3)

@@ -4,17 +4,16 @@ Times are of this process's CPU, so that a busy machine changes them little; siz
 """
 
 import asyncio
-import json
 import random
 import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import httpx
+from tests.support.many_incidents import write_many
 
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.bootstrap import build_app
@@ -24,13 +23,12 @@ from affidavit.entrypoints.console.laptop import SESSIONS
 from affidavit.entrypoints.console.services import ConsoleServices
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, load_workload_scenario
-from affidavit.incidents.incident import Incident, incident_to_json
+from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.event_reader import readings_of
 from affidavit.index.record import index_from_json, index_to_json, summarize
 from affidavit.investigation import analyze
 from affidavit.nodes.ingest.ingest import ingest
 from affidavit.nodes.library.keys import prefix_of
-from affidavit.ports.table import Put
 from affidavit.settings import Settings
 from benchmarks.bundles import DATA
 from benchmarks.cases import Result
@@ -53,20 +51,20 @@ def page_costs(visits: int = 40) -> Iterator[Result]:
     folder = DATA / "console"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    bench = _filled(folder)
-    for name, paths in _pages(bench, visits).items():
+    bench = filled(folder)
+    for name, paths in pages(bench, visits).items():
         first, costs, size = asyncio.run(_visited(bench.desk, paths))
-        yield _figure(f"{name}, first visit, CPU", first * 1000, None, "ms")
-        yield _figure(f"{name}, p95, CPU", costs * 1000, MOST_MILLISECONDS, "ms")
-        yield _figure(f"{name}, largest", size / 1000, MOST_KILOBYTES, "kB")
+        yield figure(f"{name}, first visit, CPU", first * 1000, None, "ms")
+        yield figure(f"{name}, p95, CPU", costs * 1000, MOST_MILLISECONDS, "ms")
+        yield figure(f"{name}, largest", size / 1000, MOST_KILOBYTES, "kB")
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _figure(name: str, value: float, target: float | None, unit: str) -> Result:
+def figure(name: str, value: float, target: float | None, unit: str) -> Result:
     return Result(name=f"console: {name}", value=value, target=target, better="lower", unit=unit)
 
 
-def _pages(bench: Bench, visits: int) -> dict[str, list[str]]:
+def pages(bench: Bench, visits: int) -> dict[str, list[str]]:
     chance = random.Random(7)
     log = f"/logs/{prefix_of(bench.instance)}/extracted/kernel/large.log"
     shelf = bench.desk.library.find(bench.instance)
@@ -104,48 +102,23 @@ async def _visited(desk: ConsoleServices, paths: list[str]) -> tuple[float, floa
     return costs[0], later[int(len(later) * 0.95) - 1], max(sizes)
 
 
-def _filled(folder: Path) -> Bench:
+def filled(folder: Path) -> Bench:
+    """Its store is `folder / "data"`."""
     app = build_app(Settings.model_validate({"AFFIDAVIT_DATA": folder / "data", "CHAT_PROVIDER": "offline"}))
     own = SqliteTable(folder / "data" / SESSIONS, "console", app.clock)
     desk = ConsoleServices(app=app, session_table=own)
-    _incidents(desk)
+    now = datetime.now(UTC)
+    write_many(app.incident_state, _alert(now), now, count=INCIDENTS)
     instance = _node(desk, folder)
     return Bench(desk=desk, instance=instance, lines=_large_log(folder, instance))
 
 
-def _incidents(desk: ConsoleServices) -> None:
-    """As the store writes them: 10,000 of one day that could not be diagnosed, with long reasons."""
-    now = datetime.now(UTC)
-    told = _alert(now)
-    writes: list[Put] = []
-    for number in range(INCIDENTS):
-        at, name = now - timedelta(seconds=number), f"inc-{number:05d}"
-        state = {
-            "pk": f"incident#{name}",
-            "sk": "state",
-            "incident": json.dumps({**told, "incident_id": name}),
-            "status": "FAILED",
-            "created_at": at.isoformat(),
-            "updated_at": at.isoformat(),
-            "lease_expires_at": at.timestamp(),
-            "epoch": 1,
-            "attempts": 3,
-            "error_reason": f"failure {number} " + "x" * 300,
-        }
-        writes += [
-            Put(item=state),
-            Put(item={"pk": f"day#{at.date()}", "sk": f"{at.isoformat()}#{name}", "incident_id": name}),
-        ]
-    for start in range(0, len(writes), 100):
-        desk.app.incident_state.write_all(writes[start : start + 100])
-
-
-def _alert(now: datetime) -> dict[str, Any]:
+def _alert(now: datetime) -> Incident:
     made = load_workload_scenario(SCENARIOS / "permission-s3-statement-removed.yaml")
     incident = readings_of(made.event(), now=now)[0]
     if not isinstance(incident, Incident):
         raise TypeError("the scenario's event is no incident")
-    return json.loads(incident_to_json(incident))
+    return incident
 
 
 def _node(desk: ConsoleServices, folder: Path) -> str:

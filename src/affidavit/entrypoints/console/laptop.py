@@ -49,8 +49,8 @@ def _serve(settings: Settings, port: int, taken: socket.socket, lent: "Lent | No
     desk = ConsoleServices(
         app=app, session_table=own, takes_links=oidc is None, oidc=oidc, hosts=own_hosts(settings), lent=lent
     )
-    # Rules take a second to load: by the time somebody has opened the address they are there.
-    threading.Thread(target=desk.node_counts.totals, daemon=True).start()
+    # It takes a second or two: by the time somebody has opened the address it is done.
+    threading.Thread(target=desk.prepare, daemon=True).start()
     if oidc is not None:
         print(f"affidavit: console on http://{HOST}:{port}; people log in at {oidc.issuer}", file=sys.stderr)
     else:

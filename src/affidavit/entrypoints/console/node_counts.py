@@ -20,12 +20,15 @@ _KEPT: Final = 20_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NodeTotals:
-    """`is_complete` is False when there are more nodes than were looked at."""
+    """`is_complete` is False when there may be more nodes than were looked at."""
 
     nodes: int
     critical: int
     unread: int
     is_complete: bool
+
+
+_NONE_YET: Final = NodeTotals(nodes=0, critical=0, unread=0, is_complete=False)
 
 
 class NodeCounts:
@@ -36,37 +39,50 @@ class NodeCounts:
         self._known: LruCache[tuple[str, str, str], tuple[bool, bool]] = LruCache(_KEPT)
         self._latest: NodeTotals | None = None
         self._at = float("-inf")
-        self._counting = threading.Lock()
+        self._so_far = _NONE_YET
+        self._trouble: AffidavitError | None = None
+        self._counting: threading.Thread | None = None
+        self._starting = threading.Lock()
 
     def totals(self) -> NodeTotals:
+        """Raises what reading the list of nodes raises."""
         if self._latest is not None and time.monotonic() - self._at < _FRESH_SECONDS:
             return self._latest
-        found = self._count(time.monotonic() + _MOMENT_SECONDS)
-        if found.is_complete:
-            self._latest, self._at = found, time.monotonic()
-        elif self._is_long_lived:
-            self._count_on()
-        # An older count of all of them says more than a newer one of a few.
-        return found if found.is_complete or self._latest is None else self._latest
+        if not self._is_long_lived:
+            found = self._count(time.monotonic() + _MOMENT_SECONDS)
+            # An older count of all of them says more than a newer one of a few.
+            return found if found.is_complete or self._latest is None else self._latest
+        # In a thread of its own from the start: what the first count loads, the rules, takes longer than all of it.
+        self._count_on().join(_MOMENT_SECONDS)
+        if self._trouble is not None:
+            raise self._trouble
+        return self._latest or self._so_far
 
-    def _count_on(self) -> None:
-        def count() -> None:
-            try:
-                self._latest, self._at = self._count(float("inf")), time.monotonic()
-            finally:
-                self._counting.release()
+    def _count_on(self) -> threading.Thread:
+        with self._starting:
+            if self._counting is None or not self._counting.is_alive():
+                self._counting = threading.Thread(target=self._count_all, daemon=True)
+                self._counting.start()
+            return self._counting
 
-        if self._counting.acquire(blocking=False):
-            threading.Thread(target=count, daemon=True).start()
+    def _count_all(self) -> None:
+        try:
+            self._count(float("inf"))
+            self._trouble = None
+        except AffidavitError as error:
+            self._trouble = error
 
     def _count(self, deadline: float) -> NodeTotals:
         nodes = critical = unread = 0
         for instance in self._library().instances():
             if nodes and time.monotonic() > deadline:
-                return NodeTotals(nodes=nodes, critical=critical, unread=unread, is_complete=False)
+                return self._so_far
             is_critical, is_unread = self._look(instance)
             nodes, critical, unread = nodes + 1, critical + is_critical, unread + is_unread
-        return NodeTotals(nodes=nodes, critical=critical, unread=unread, is_complete=True)
+            self._so_far = NodeTotals(nodes=nodes, critical=critical, unread=unread, is_complete=False)
+        self._latest = NodeTotals(nodes=nodes, critical=critical, unread=unread, is_complete=True)
+        self._at = time.monotonic()
+        return self._latest
 
     def _look(self, instance: str) -> tuple[bool, bool]:
         """An index that cannot be read counts as unread."""

@@ -14,6 +14,7 @@ from affidavit.entrypoints.console.access.shares import Shares
 from affidavit.entrypoints.console.node_counts import NodeCounts
 from affidavit.entrypoints.console.plans.repairs import Lent, Repairs, signed_in, stored_plans, stored_repairs
 from affidavit.entrypoints.console.plans.waiting import waiting
+from affidavit.entrypoints.console.rendering import templates
 from affidavit.entrypoints.supervision import rereading
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.reading.listing import IncidentListing
@@ -122,6 +123,13 @@ class ConsoleServices:
     def reports(self) -> LruCache[tuple[str | int, ...], bytes]:
         """Reports of nodes, compressed, as they were made a moment ago."""
         return LruCache(_REPORTS_KEPT)
+
+    def prepare(self) -> None:
+        """Loads what a first page needs, so that nobody waits for it: patterns of secrets, templates, rules."""
+        self.hide("any text")
+        for name in templates().list_templates():
+            templates().get_template(name)
+        self.node_counts.totals()
 
     def hide(self, text: str) -> str:
         return self.redactor.known(text).text
