@@ -14,6 +14,11 @@ from affidavit.errors import InputRefused
 
 # RE2's \s without the line feed.
 _SPACE = r" \t\f\r"
+_ESCAPE_OR_CLASS = r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]"
+_TOKEN = re.compile(f"{_ESCAPE_OR_CLASS}|.", re.DOTALL)
+# The only tokens whose block form can be another.
+_REWRITTEN = re.compile(f"{_ESCAPE_OR_CLASS}|\\$", re.DOTALL)
+_ESCAPES_WITHOUT_FEED = {r"\s": f"[{_SPACE}]", r"\W": r"[^\w\n]", r"\D": r"[^\d\n]"}
 _REFUSED_ESCAPES = {
     "A": r"\A (use ^)",
     "z": r"\z (use $)",
@@ -70,24 +75,29 @@ def _add(patterns: re2.Set, pattern: str) -> None:
 
 @lru_cache(8192)
 def block_form(pattern: str) -> str:
-    return "".join(_block_token(token) for token in _trimmed(list(_tokens(pattern))))
+    """Remembered: every engine that holds a pattern is known by its forms."""
+    return _REWRITTEN.sub(_block_token, _trimmed(pattern))
 
 
-def _trimmed(tokens: list[str]) -> list[str]:
+def _trimmed(pattern: str) -> str:
     """Drops an open repetition at the end. The same lines match, and the engine reports each once, not per byte."""
+    if not pattern.endswith(("*", "+")):
+        return pattern
+    tokens = list(_tokens(pattern))
     while len(tokens) > 2 and tokens[-1] in "*+" and tokens[-2] not in ("(", ")", "|", "}", "?", "*", "+"):
         tokens = tokens[:-1] if tokens[-1] == "+" else tokens[:-2]
-    return tokens
+    return "".join(tokens)
 
 
-def _block_token(token: str) -> str:
+def _block_token(found: re.Match[str]) -> str:
+    token = found[0]
     if token == "$":
         return r"\r?$"
     if token.startswith("[^"):
         return "[^\\n" + _without_feed(token[2:])
     if token.startswith("["):
         return _without_feed(token)
-    return {r"\s": f"[{_SPACE}]", r"\W": r"[^\w\n]", r"\D": r"[^\d\n]"}.get(token, token)
+    return _ESCAPES_WITHOUT_FEED.get(token, token)
 
 
 def _without_feed(character_class: str) -> str:
@@ -96,7 +106,7 @@ def _without_feed(character_class: str) -> str:
 
 def _tokens(pattern: str) -> Iterator[str]:
     """Escapes, character classes and single characters, in order."""
-    return (match[0] for match in re.finditer(r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|.", pattern, re.DOTALL))
+    return (match[0] for match in _TOKEN.finditer(pattern))
 
 
 def _refuse_unusable(pattern: str) -> None:
