@@ -29,6 +29,10 @@ def load_engine(name: str) -> Any | None:
         return None
 
 
+def is_kept(name: str) -> bool:
+    return read_kept(_ENGINES, name) is not None
+
+
 def keep_engine(name: str, database: Any) -> None:
     import hyperscan
 

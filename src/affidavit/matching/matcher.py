@@ -45,7 +45,7 @@ def compile_matcher(patterns: Sequence[tuple[int, str]], *, engine: str = "auto"
     if engine == "re2":
         return Re2Matcher(patterns)
     try:
-        return HyperscanMatcher(patterns)
+        return HyperscanMatcher(_name_of(patterns), lambda: _expressions(patterns))
     except ImportError:
         if engine == "hyperscan":
             raise
@@ -66,9 +66,9 @@ def is_ready(patterns: Sequence[tuple[int, str]], *, engine: str) -> bool:
 
 
 class HyperscanMatcher:
-    def __init__(self, patterns: Sequence[tuple[int, str]]) -> None:
-        name = _name_of(patterns)
-        self._database: Any = load_engine(name) or _built_and_kept(name, *_expressions(patterns))
+    def __init__(self, name: str, expressions: Callable[[], tuple[list[bytes], list[int]]]) -> None:
+        """The engine kept under this name, else one of the `expressions` and their slots."""
+        self._database: Any = load_engine(name) or _built_and_kept(name, expressions)
         self._scratches = Scratches(self._database)
 
     def scan(self, block: bytearray, length: int) -> list[int]:
@@ -92,9 +92,9 @@ def _expressions(patterns: Sequence[tuple[int, str]]) -> tuple[list[bytes], list
     return [block_form(pattern).encode() for _, pattern in patterns], [slot for slot, _ in patterns]
 
 
-def _built_and_kept(name: str, expressions: list[bytes], ids: list[int]) -> Any:
+def _built_and_kept(name: str, expressions: Callable[[], tuple[list[bytes], list[int]]]) -> Any:
     started = time.monotonic()
-    database = _built(expressions, ids)
+    database = _built(*expressions())
     if time.monotonic() - started >= WORTH_KEEPING:
         keep_engine(name, database)
     return database

@@ -24,8 +24,10 @@ from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher
 
 BLOCK = 1 << 20
 LONGEST_LINE = 64 << 20
-# From here on a file is scanned by an engine of only the rules that read it.
+# From here on a file is scanned by what looks for only the rules that read it, if need be built for it.
 LONG_FILE = 8 << 20
+# From here on by that if it need not be built.
+READY_FILE = 1 << 18
 # Above this many hits in a block, finding all line ends at once is cheaper than one hit at a time.
 MANY = 48
 
@@ -79,6 +81,7 @@ class FileScan:
         self._is_skipping = False
         self._is_wide = False
         self._is_wrapped = False
+        self._has_asked = False
 
     def advance(self, available: int) -> None:
         """Scan all full blocks of the first `available` bytes."""
@@ -155,20 +158,19 @@ class FileScan:
     def _scan(self, cut: int) -> None:
         if self._matcher is None:
             return
-        if self._at >= LONG_FILE:
-            self._matcher = self._slots.matcher_of(self._judge.readers)
+        matcher = self._matcher = self._chosen(self._matcher)
         if self._is_wide:
-            self._scan_inner(self._matcher, cut, _wide_text)
+            self._scan_inner(matcher, cut, _wide_text)
             return
         self._is_wrapped = self._is_wrapped or any_wrapped(self._buffer, cut)
         # Colours may stand in a few lines of a long log: only their blocks are read line by line.
         if self._is_wrapped or has_colours(self._buffer, cut):
-            self._scan_inner(self._matcher, cut, _inner_text)
+            self._scan_inner(matcher, cut, _inner_text)
             return
         if self._has_zeros_in_front(cut):
-            self._scan_behind_zeros(self._matcher, cut)
+            self._scan_behind_zeros(matcher, cut)
             return
-        hits = self._matcher.scan(self._buffer, cut)
+        hits = matcher.scan(self._buffer, cut)
         feeds: NDArray[np.bool_] = np.frombuffer(self._buffer, dtype=np.uint8, count=cut) == _FEED
         if len(hits) > MANY:
             self._lines += self._locate_many(hits, feeds, cut)
@@ -176,6 +178,14 @@ class FileScan:
             self._lines += self._locate_few(sorted(hits), feeds, cut)
         else:
             self._lines += int(np.count_nonzero(feeds))
+
+    def _chosen(self, matcher: Matcher) -> Matcher:
+        if self._at >= LONG_FILE:
+            return self._slots.matcher_of(self._judge.readers)
+        if self._at < READY_FILE or self._has_asked:
+            return matcher
+        self._has_asked = True
+        return self._slots.ready_matcher_of(self._judge.readers) or matcher
 
     def _has_zeros_in_front(self, cut: int) -> bool:
         """Whether a line of the block begins with zeros. Looking for one byte is many times faster than for two."""
