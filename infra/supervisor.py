@@ -16,6 +16,7 @@ from infra import grants, names
 from infra.collecting_role import CollectingRole, role_arn
 from infra.function import PackagedFunction, Spec
 from infra.hooks import hook_receiver
+from infra.known_good import keep_known_good
 from infra.node_logs import NodeLogs
 from infra.options import KEY_PARAMETER, SECRETS, Options
 from infra.people import people_environment
@@ -115,6 +116,7 @@ class Supervisor(Stack):
         self.dead_letters = dead_letter_queue(self, "DeadIncidents", options.name("incidents-dead"))
         self.supervisor = self._supervisor()
         self.watchdog = self._watchdog()
+        keep_known_good(self, self.watchdog, options)
         self._let_collect()
         self._watch_nodes()
         self.hooks = hook_receiver(self, options=options, storage=storage, environment=self._own_environment())

@@ -40,6 +40,8 @@ RUNS = {
         "notifier",
         "parameters/stored_secrets",
         "host/eks_access",
+        # For known-good states, where somebody named functions.
+        "workload/state_inspector",
     ),
     "affidavit-hooks": (*_STORES, "node_directory", "parameters/stored_secrets"),
     # What supervisor and watchdog do to nodes, they do by this one.
@@ -62,6 +64,8 @@ PERMISSIONS = {
 NEVER_ASKED = {
     # The call is Lambda's own; KMS has one of the same name.
     ("affidavit-mcp", "workload/inspector"): {"kms:ListAliases"},
+    # Of versions, a state knows those of policies; the versions of functions are asked for by repairs.
+    ("affidavit-watchdog", "workload/state_inspector"): {"lambda:ListVersionsByFunction"},
     # Which node brought a bundle is asked of instances; only questions name clusters.
     ("affidavit-indexer", "node_directory"): {"eks:DescribeCluster"},
     # Whose node an alert names is asked of the instance alone.

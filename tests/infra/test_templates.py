@@ -25,6 +25,8 @@ UNNAMED = {
     "LookAround": "describe",
     "ReadLimitsAndMetrics": "account",
     "ReadChanges": "account",
+    "ReadTheirNetworks": "describe",
+    "ReadTheirRunsAndSources": "account",
     "SeeManagedNodes": "account",
     "FollowCommands": "execution",
     "WriteMetrics": "metric",

@@ -17,6 +17,7 @@ _CALLS = (
         re.compile(r"/functions/[^/]+/aliases/[^/]+$"),
         {"GET": "GetAlias", "PUT": "UpdateAlias", "DELETE": "DeleteAlias"},
     ),
+    (re.compile(r"/functions/[^/]+/event-invoke-config$"), {"GET": "GetFunctionEventInvokeConfig"}),
     (
         re.compile(r"/event-source-mappings/[^/]+$"),
         {"GET": "GetEventSourceMapping", "PUT": "UpdateEventSourceMapping", "DELETE": "DeleteEventSourceMapping"},
