@@ -95,6 +95,8 @@ class Rule(Described):
     marks_start: bool = False
     lasts: bool = False
     """Once seen, the fault holds until the node reboots, even if no further line says so."""
+    last_resort: bool = False
+    """Counts only lines on which no other rule says anything: an error in words that nobody listed."""
     captures: Texts = ()
     """Patterns for names that only this rule's lines have. Their named groups are kinds of `entities.yaml`."""
     samples: RuleSamples

@@ -129,6 +129,25 @@ def test_many_suppressed_hits_are_told_from_exceptions_and_findings_by_the_first
     assert [(entry.suppression, entry.count) for entry in index.suppressed] == [("a-drill", 300), ("b-fire", 300)]
 
 
+@pytest.mark.parametrize("times", [1, 300])
+def test_rules_of_last_resort_tell_only_of_lines_that_no_other_rule_knows_and_the_worst_of_them_alone(
+    times: int, tmp_path: Path
+) -> None:
+    pack = a_pack(
+        a_rule("test.kaput", "KAPUT", severity="low"),
+        a_rule("test.error", "error", severity="medium", last_resort=True, unless=["harmless"]),
+        a_rule("test.any-error", "error", severity="low", last_resort=True),
+        a_suppression("drill", ["test.kaput"], "drill", suppressed="KAPUT drill", kept="KAPUT"),
+    )
+    some = b"error\nKAPUT error\nerror KAPUT drill\nerror, harmless\nKAPUT\nfine\n"
+    index = analyze_files({PATH: some * times}, pack, tmp_path).index
+    assert {(finding.rule, finding.evidence.excerpt, finding.count) for finding in index.findings} == {
+        ("test.error", "error", times),
+        ("test.any-error", "error, harmless", times),
+        ("test.kaput", "KAPUT error", 2 * times),
+    }
+
+
 def test_an_exception_that_the_engine_cannot_take_still_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(patterns: object, *, engine: str) -> None:
         raise InputRefused("too large")

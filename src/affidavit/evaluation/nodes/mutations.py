@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from multiprocessing import get_context
 from pathlib import Path
@@ -29,7 +29,6 @@ from affidavit.index.assemble import assemble_index
 from affidavit.index.clock_and_checks import survey
 from affidavit.index.record import FindingsIndex
 from affidavit.index.scanning.crew import scan_files
-from affidavit.index.scanning.hits import FileHits
 from affidavit.index.scanning.scan import ScannedFile
 from affidavit.index.scanning.slots import RuleSlots, slots_of
 from affidavit.knowledge import Knowledge
@@ -240,8 +239,7 @@ def _without_slots(file: ScannedFile, gone: Sequence[int]) -> ScannedFile:
     kept = ~np.isin(file.hits.slot, gone)
     if kept.all():
         return file
-    columns = {field.name: getattr(file.hits, field.name)[kept] for field in fields(FileHits)}
-    return replace(file, hits=FileHits(**columns))
+    return replace(file, hits=file.hits.only(kept))
 
 
 class _Nobody:

@@ -34,6 +34,17 @@ class FileHits:
         columns = (self.slot, self.line, self.start, self.length, self.clock, self.stamp)
         return _sent, columns if len(self) else ()
 
+    def only(self, rows: NDArray[np.bool_] | Column) -> "FileHits":
+        """Some of the rows, by a flag for each or by their numbers."""
+        return FileHits(
+            slot=self.slot[rows],
+            line=self.line[rows],
+            start=self.start[rows],
+            length=self.length[rows],
+            clock=self.clock[rows],
+            stamp=self.stamp[rows],
+        )
+
     def span(self, row: int) -> tuple[int, int]:
         start = int(self.start[row])
         return start, start + int(self.length[row])
@@ -156,12 +167,4 @@ def _in_line_order(hits: FileHits) -> FileHits:
     """Blocks with few hits and blocks with many are settled apart, so those of a file may stand mixed."""
     if bool(np.all(hits.line[1:] >= hits.line[:-1])):
         return hits
-    order = np.argsort(hits.line, kind="stable")
-    return FileHits(
-        slot=hits.slot[order],
-        line=hits.line[order],
-        start=hits.start[order],
-        length=hits.length[order],
-        clock=hits.clock[order],
-        stamp=hits.stamp[order],
-    )
+    return hits.only(np.argsort(hits.line, kind="stable"))

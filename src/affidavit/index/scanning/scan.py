@@ -96,7 +96,7 @@ class FileScan:
             self.close()
         return ScannedFile(
             path=self._path,
-            hits=self._hits.columns(),
+            hits=self._slots.told_once(self._hits.columns()),
             lines=self._lines,
             size=size,
             oversized=self._oversized,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from affidavit.bundle.layout import FileRole, component_of, role_of
 from affidavit.errors import InputRefused
-from affidavit.index.scanning.hits import Column
+from affidavit.index.scanning.hits import Column, FileHits
 from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher, is_ready, thrifty_matcher
 from affidavit.matching.patterns import Wordings
 from affidavit.matching.sieve import SievedMatcher, is_sieve_ready, sieve_of
@@ -93,6 +93,20 @@ class RuleSlots:
                 if rule.id in suppression.rules
             ),
         )
+
+    @cached_property
+    def turns(self) -> NDArray[np.int8]:
+        """By slot: when its rule has its say about a line. Rules of last resort come behind all others, worst first."""
+        return np.array([_turn(slot.rule) for slot in self.table], dtype=np.int8)
+
+    def told_once(self, hits: FileHits) -> FileHits:
+        """Without hits of last resort on lines of which a rule before them tells something."""
+        turns = self.turns[hits.slot]
+        if not turns.any():
+            return hits
+        first = np.flatnonzero(np.diff(hits.line, prepend=-1))
+        earliest = np.repeat(np.minimum.reduceat(turns, first), np.diff(first, append=len(hits)))
+        return hits.only(turns == earliest)
 
     @cached_property
     def explanations(self) -> dict[str, list[tuple[Suppression, int]]]:
@@ -189,6 +203,10 @@ class RuleSlots:
     @cached_property
     def _naming_files(self) -> tuple[Rule, ...]:
         return tuple(rule for rule in self._pack.rules if rule.globs)
+
+
+def _turn(rule: Rule) -> int:
+    return 1 + rule.severity.rank if rule.last_resort else 0
 
 
 def slots_of(pack: RulePack) -> RuleSlots:
