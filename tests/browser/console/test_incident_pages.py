@@ -31,6 +31,7 @@ def test_an_investigation_is_followed_live_to_its_diagnosis(browser: Browser, tm
             page.goto(console.base)
             while not page.locator(".state.work").count():
                 page.reload()
+            expect(page.locator(".incidents .detail").first).to_contain_text("waiting for the first answer")
             page.locator(".incidents .cause").first.click()
             expect(page.locator("h1")).to_contain_text("is being investigated")
             expect(page.locator("#live")).to_contain_text("waiting for the first answer")
@@ -93,11 +94,31 @@ def test_keys_move_open_search_and_help(page: Page, console: ServedConsole) -> N
     page.keyboard.press("Escape")
     page.keyboard.press("/")
     expect(page.locator("#q")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/incidents/*")
     page.goto(f"{console.base}/incidents/{incident_of(console)}/evidence/0")
     page.keyboard.press("e")
     page.wait_for_url("**/evidence/1")
     page.keyboard.press("E")
     page.wait_for_url("**/evidence/0")
+
+
+DROP = """([name, bytes]) => {
+    const carried = new DataTransfer(), area = document.querySelector(".drop");
+    carried.items.add(new File([new Uint8Array(bytes)], name));
+    for (const kind of ["dragover", "drop"])
+        area.dispatchEvent(new DragEvent(kind, { dataTransfer: carried, bubbles: true, cancelable: true }));
+}"""
+
+
+def test_what_was_taken_along_is_dropped_and_verified(page: Page, console: ServedConsole) -> None:
+    taken = console.browser().get(f"/incidents/{incident_of(console)}/affidavit.zip").content
+    page.goto(f"{console.base}/verify")
+    page.evaluate(DROP, ["affidavit.zip", list(taken)])
+    expect(page.locator(".note.holds")).to_contain_text("3 of 3 claims hold")
+    assert page.locator(".claims .reread:not(.fallen)").count() == 3
 
 
 def test_a_new_user_finds_the_cause_its_proof_the_step_and_what_is_not_known(

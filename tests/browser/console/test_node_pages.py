@@ -21,6 +21,23 @@ def test_from_a_finding_to_the_lit_bytes_of_its_line(page: Page, console: Served
     assert "-L" in page.url and page.locator("li.wanted").count() > 1
 
 
+def test_keys_go_from_finding_to_finding_and_find_goes_on(page: Page, console: ServedConsole) -> None:
+    page.goto(f"{console.base}{every_page(console)['log'].partition('?')[0]}")
+    seen = []
+    for key in "eeEe":
+        before = page.url
+        page.keyboard.press(key)
+        page.wait_for_url(lambda url, before=before: url != before)
+        seen.append(int(page.url.rpartition("#L")[2]))
+    assert seen[0] == seen[2] < seen[1] == seen[3]
+    page.keyboard.press("/")
+    page.keyboard.type("oom")
+    page.keyboard.press("Enter")
+    first = page.locator("li.wanted").get_attribute("id")
+    page.get_by_role("button", name="Find next").click()
+    expect(page.locator("li.wanted")).not_to_have_id(first or "")
+
+
 def test_a_link_to_lines_outside_the_window_brings_them(page: Page, console: ServedConsole) -> None:
     path = every_page(console)["log"].partition("?")[0]
     page.goto(f"{console.base}{path}#L230-L232")

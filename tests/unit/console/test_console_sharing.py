@@ -142,3 +142,12 @@ def test_a_file_name_cannot_lead_elsewhere(console: ServedConsole) -> None:
     )
     assert answer.status_code in (400, 422)
     assert not Path("/tmp/evil.tar.gz").exists()
+
+
+def test_an_alert_that_is_handed_in_opens_as_its_incident(console: ServedConsole) -> None:
+    client, alert = console.browser(), {"function_name": "orders", "error_message": "it broke", "incident_id": "inc-9"}
+    given = {"file": ("alert.json", json.dumps(alert).encode())}
+    answer = client.post("/hand-in", data={"token": console.token(client)}, files=given)
+    assert answer.status_code == 303
+    assert client.get(answer.headers["location"]).status_code == 200
+    assert answer.headers["location"].startswith("/incidents/")

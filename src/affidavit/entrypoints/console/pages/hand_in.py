@@ -3,6 +3,7 @@
 import json
 import tempfile
 import threading
+import time
 from datetime import timedelta
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _MINUTES: Final = timedelta(minutes=5)
 _ALERT_BYTES: Final = 1 << 20
+_MOMENT_SECONDS: Final = 3.0
 
 
 def hand_in_form(visit: Visit) -> Response:
@@ -60,7 +62,19 @@ def _alert(visit: Visit, given: UploadFile) -> Response:
     for incident in incidents:
         visit.note("handed in an alert", incident.incident_id)
         threading.Thread(target=_receive, args=(visit, incident), daemon=True).start()
-    return RedirectResponse("/", HTTPStatus.SEE_OTHER)
+    is_there = len(incidents) == 1 and _is_taken(visit, incidents[0].incident_id)
+    where = f"/incidents/{quote(incidents[0].incident_id)}" if is_there else "/"
+    return RedirectResponse(where, HTTPStatus.SEE_OTHER)
+
+
+def _is_taken(visit: Visit, incident_id: IncidentId) -> bool:
+    """Within a moment. An alert that joins another incident never is one of its own."""
+    until = time.monotonic() + _MOMENT_SECONDS
+    while visit.desk.rereading.states.get_state(incident_id) is None:
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def _readings(event: Any, visit: Visit) -> list[AlertReading]:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from affidavit.entrypoints.console.door import Section, Visit
 from affidavit.evidence.subject import SubjectKind
 from affidavit.incidents.reading.incident_view import IncidentView, hidden_view, view_of
+from affidavit.incidents.reading.journal import JournalStep, journal
 from affidavit.incidents.reading.listing import IncidentFilter, IncidentPage, ListedIncident
 from affidavit.incidents.reading.rereading import Reread
 from affidavit.incidents.store.state import Status
@@ -27,8 +28,11 @@ _QUARANTINED_COUNTED: Final = 100
 
 @dataclass(frozen=True, kw_only=True)
 class IncidentRow:
+    """`step` is the newest question of one in work, None before its first answer."""
+
     view: IncidentView
     reread: Reread | None
+    step: JournalStep | None = None
 
 
 def list_incidents(visit: Visit) -> Response:
@@ -74,7 +78,16 @@ def _filter(visit: Visit, asked: dict[str, str], span: str) -> IncidentFilter:
 
 def _row(visit: Visit, listed: ListedIncident) -> IncidentRow:
     view = hidden_view(view_of(listed.state, listed.context), visit.desk.hide)
-    return IncidentRow(view=view, reread=visit.desk.rereads.latest(listed.state, listed.context))
+    reread = visit.desk.rereads.latest(listed.state, listed.context)
+    return IncidentRow(view=view, reread=reread, step=_newest_step(visit, listed))
+
+
+def _newest_step(visit: Visit, listed: ListedIncident) -> JournalStep | None:
+    """Of one in work alone: there are few, and each is a read."""
+    ledger = listed.state.ledger
+    if not listed.state.status.is_open or not ledger:
+        return None
+    return journal(ledger, visit.desk.rereading.records, visit.desk.app.objects, after=len(ledger) - 1)[-1]
 
 
 def _more(page: IncidentPage, asked: dict[str, str]) -> str:

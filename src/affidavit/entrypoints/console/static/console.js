@@ -31,6 +31,15 @@ function follow(selector) {
   if (link) link.click();
 }
 
+// In a log the findings of the window come first; behind its last, and everywhere else, a link leads on.
+function finding(by) {
+  const here = Number(/^#L(\d+)/.exec(location.hash)?.[1] ?? 0);
+  const lines = all("li[data-finding]").map((line) => Number(line.id.slice(1)));
+  const next = by > 0 ? lines.find((line) => line > here) : lines.findLast((line) => line < here);
+  if (next) location.hash = `#L${next}`;
+  else follow(by > 0 ? "[data-next-finding]" : "[data-previous-finding]");
+}
+
 async function copyLink() {
   const item = current();
   const address = item ? $("a", item).href : location.href;
@@ -51,8 +60,8 @@ const KEYS = {
   "/": () => $("[data-search]")?.focus(),
   j: () => move(1),
   k: () => move(-1),
-  e: () => follow("[data-next-finding]"),
-  E: () => follow("[data-previous-finding]"),
+  e: () => finding(1),
+  E: () => finding(-1),
   v: () => $("[data-verify]")?.click(),
   y: copyLink,
   "?": () => help?.showModal(),
