@@ -1,6 +1,7 @@
 """Reads bytes of listed files. Another process may change a directory bundle or its permissions meanwhile."""
 
 import os
+from contextlib import closing
 from pathlib import Path
 
 from affidavit.bundle.safety.opening import open_without_links
@@ -19,14 +20,31 @@ def tail_of(location: Path, size: int) -> bytes:
 
 def span_of(location: Path, start: int, end: int) -> bytes:
     """The bytes of a range. Raises EvidenceUnavailable."""
-    try:
-        file = open_without_links(location)
+    with closing(Spans()) as spans:
+        return spans.read(location, start, end)
+
+
+class Spans:
+    """Reads ranges of files. The last file stays open, as the next range is mostly of the same."""
+
+    def __init__(self) -> None:
+        self._location: Path | None = None
+        self._file = -1
+
+    def read(self, location: Path, start: int, end: int) -> bytes:
+        """Raises EvidenceUnavailable."""
         try:
-            return os.pread(file, end - start, start)
-        finally:
-            os.close(file)
-    except OSError as error:
-        raise unreadable(location, error) from error
+            if location != self._location:
+                self.close()
+                self._file, self._location = open_without_links(location), location
+            return os.pread(self._file, end - start, start)
+        except OSError as error:
+            raise unreadable(location, error) from error
+
+    def close(self) -> None:
+        if self._location is not None:
+            self._location = None
+            os.close(self._file)
 
 
 def unreadable(location: Path, error: OSError) -> EvidenceUnavailable:

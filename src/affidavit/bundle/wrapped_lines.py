@@ -54,6 +54,8 @@ _SAMPLED = 4
 
 def unwrapped(line: bytes) -> bytes:
     """The line inside; the line itself where nothing is around it."""
+    if line[:1] not in _FIRST_BYTES and _ESCAPE not in line:
+        return line
     for _ in range(_LAYERS):
         inner = _without_layer(line)
         if inner == line:
@@ -218,3 +220,5 @@ _READERS: dict[bytes, Callable[[bytes], bytes]] = {
     b"[": _pod,
     **{b"%d" % digit: _digit for digit in range(10)},
 }
+# What a line with something around it begins with, unless that is a colour.
+_FIRST_BYTES = frozenset((*_READERS, *(mark[:1] for mark in (_BOM, *_RECORD_MARKS))))

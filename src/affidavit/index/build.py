@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affidavit.bundle.layout import FileRole, component_of
-from affidavit.bundle.reading import span_of
+from affidavit.bundle.reading import Spans
 from affidavit.bundle.wrapped_lines import unwrapped
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.finding import (
@@ -91,6 +92,7 @@ class _Group:
 
     slot: Slot
     file: ScannedText
+    reader: Spans
     rows: NDArray[np.int64]
     times: Micros
 
@@ -119,7 +121,12 @@ def build_findings(
 
     `untimed` counts hits whose time could not be read, by file.
     """
-    groups = [group for file in files for group in _groups(file, slots, clock)]
+    with closing(Spans()) as reader:
+        groups = [group for file in files for group in _groups(file, slots, clock, reader)]
+        return _built(groups, clock, measured)
+
+
+def _built(groups: Sequence["_Group"], clock: BundleClock, measured: Iterable[Finding]) -> Built:
     context = _Context(groups, clock)
     faults = [group for group in groups if group.slot.says is LineMeaning.FAULT]
     untimed: Counter[str] = Counter()
@@ -165,7 +172,7 @@ def _said(group: _Group, says: LineMeaning) -> tuple[str, LineMeaning, str]:
     return group.slot.rule.id, says, group.file.path
 
 
-def _groups(file: ScannedText, slots: Sequence[Slot], clock: BundleClock) -> Iterator[_Group]:
+def _groups(file: ScannedText, slots: Sequence[Slot], clock: BundleClock, reader: Spans) -> Iterator[_Group]:
     hits = file.hits
     if not len(hits):
         return
@@ -173,7 +180,7 @@ def _groups(file: ScannedText, slots: Sequence[Slot], clock: BundleClock) -> Ite
     order = np.argsort(hits.slot, kind="stable")
     boundaries = np.flatnonzero(np.diff(hits.slot[order])) + 1
     for rows in np.split(order, boundaries):
-        yield _Group(slot=slots[int(hits.slot[rows[0]])], file=file, rows=rows, times=times[rows])
+        yield _Group(slot=slots[int(hits.slot[rows[0]])], file=file, reader=reader, rows=rows, times=times[rows])
 
 
 def _finding(group: _Group, context: _Context) -> Finding:
@@ -203,7 +210,7 @@ def _finding(group: _Group, context: _Context) -> Finding:
         episodes=judged.episodes[-EPISODES:] if judged.episodes is not None else None,
         episodes_total=len(judged.episodes) if judged.episodes and len(judged.episodes) > EPISODES else None,
         since=_since(group),
-        entities=rule.names_in.names(_sample_lines(group, line)),
+        entities=rule.names_in.names(_sample_lines(group, quoted, line)),
     )
 
 
@@ -264,14 +271,14 @@ def _since(group: _Group) -> datetime | None:
     return time_of(start) if start != int(known[0]) else None
 
 
-def _sample_lines(group: _Group, quoted: bytes) -> Iterator[str]:
+def _sample_lines(group: _Group, quoted: int, line: bytes) -> Iterator[str]:
     """The quoted line, and some of the first and last ones: enough to tell which pod, device or unit it is."""
-    yield _said_in(quoted)
+    yield _said_in(line)
     count = len(group.rows)
-    places = sorted({*range(min(NAMED_LINES, count)), *range(max(0, count - NAMED_LINES), count)})
+    places = sorted({*range(min(NAMED_LINES, count)), *range(max(0, count - NAMED_LINES), count)} - {quoted})
     for place in places:
         start, end = group.file.hits.span(int(group.rows[place]))
-        yield _said_in(span_of(group.file.location, start, min(end, start + _WRAPPED_SEARCHED)))
+        yield _said_in(group.reader.read(group.file.location, start, min(end, start + _WRAPPED_SEARCHED)))
 
 
 def _said_in(line: bytes) -> str:
@@ -352,7 +359,7 @@ def _occurrences(group: _Group, quoted: int, listed: int) -> Iterator[Occurrence
 
 def _line_at(group: _Group, position: int) -> bytes:
     start, end = group.file.hits.span(int(group.rows[position]))
-    return span_of(group.file.location, start, end)
+    return group.reader.read(group.file.location, start, end)
 
 
 def _confirmed(findings: list[Finding]) -> list[Finding]:
