@@ -14,6 +14,7 @@ from benchmarks.bundles import hundred_patterns
 from benchmarks.cases import Result
 from benchmarks.console import page_costs
 from benchmarks.console_paint import paint_times
+from benchmarks.growth import growth
 from benchmarks.node_incident import node_incident
 from benchmarks.patterns import slowest_pattern
 
@@ -41,6 +42,7 @@ def groups(full: RulePack, rounds: int, sizes: list[int]) -> dict[str, Group]:
             )
     found["full-scan"] = lambda: cases.scan_speed(full, 0.001, rounds, target=2.0, label=", all rules,")
     found["patterns"] = lambda: slowest_pattern(full)
+    found["growth"] = lambda: growth(full, rounds)
     found["full-pass"] = lambda: cases.pass_speed(full, 500, 0.001, rounds, target=1.8, label=", all rules,")
     found["floor"] = lambda: cases.floor(pack, rounds)
     found["cold"] = lambda: cases.cold_speed(full, rounds)

@@ -21,7 +21,7 @@ _DOZEN = 12
 
 def slowest_pattern(pack: RulePack) -> Iterator[Result]:
     patterns = sorted({wording for rule in pack.rules for wording in (*rule.match, *rule.cleared_by, *rule.planned_by)})
-    blocks = list(_blocks(pack))
+    blocks = list(sample_blocks(pack))
     with tempfile.TemporaryDirectory() as unkept:
         # Engines of no further use must not push out the kept one.
         os.environ["XDG_CACHE_HOME"] = unkept
@@ -59,7 +59,7 @@ def _seconds(patterns: Sequence[str], blocks: Sequence[bytearray]) -> float:
     return min(rounds)
 
 
-def _blocks(pack: RulePack) -> Iterator[bytearray]:
+def sample_blocks(pack: RulePack) -> Iterator[bytearray]:
     """Some of every large file, in blocks that end where a line does."""
     files = sorted(path for path in big_bundle(pack, 500, 0.001).folder.rglob("*") if path.stat().st_size > _BLOCK)
     for path in files:
