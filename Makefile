@@ -24,14 +24,14 @@ help: ## what can be made
 
 setup: $(STAMP) ## .venv with everything, hash-checked against requirements.lock
 
-# Into .venv: what the file $(1) lists, by its hashes, and our own sources.
+# Into .venv: what the file $(1) lists, by its hashes, and our own sources. Compiled once and on all cores, not by each of
+# many processes at its start; the two largest are seldom asked for.
 define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Affidavit needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r $(1)
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-# Once and on all cores, not by each of many processes at its start; the two largest are seldom asked for.
 	@$(BIN)/python -m compileall -qq -j 0 -x 'aws_cdk|sympy' $(VENV)/lib src || true
 	@touch $@
 endef
