@@ -121,6 +121,9 @@ def test_an_alert_of_alertmanager_becomes_a_proven_diagnosis_in_a_channel_and_it
     station.post("alertmanager", {**delivery, "status": "resolved", "alerts": [{**alert, "status": "resolved"}]})
     assert "DIAGNOSED" in (shown := station.shown(stored["incident_id"]))
     assert "the alert is resolved since" in shown
+    exported = affidavit("incident", "export", stored["incident_id"], env=station.environment)
+    minute = json.loads(exported.stdout)["resolved_at"][:16].replace("T", " ")
+    assert f"resolved since {minute} UTC" in shown
 
 
 def test_a_page_of_pagerduty_becomes_a_diagnosis_that_names_the_page(station: Station) -> None:

@@ -2,8 +2,9 @@
 
 import io
 import json
+import re
 import zipfile
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -12,6 +13,9 @@ from tests.support.clock import FakeClock
 from tests.support.console import ServedConsole, served
 
 from affidavit.incidents.export.cassette import cassette_from_json
+from affidavit.incidents.incident import IncidentId
+from affidavit.incidents.store.state import state_key
+from affidavit.ports.table import Update
 
 
 def shared(console: ServedConsole, span: str = "24h", name: str = "inc-1") -> str:
@@ -85,6 +89,25 @@ def test_the_zip_holds_report_diagnosis_answers_digests_and_how_to_check(console
     assert b"no policy of data-processor-role allows it" in parts["report.html"]
     assert b"<script" not in parts["report.html"]
     assert cassette_from_json(parts["incident.json"].decode(), name="x").diagnosis is not None
+
+
+def test_the_end_of_an_alert_is_one_record_on_the_page_behind_a_link_and_in_the_export(console: ServedConsole) -> None:
+    name = console.concluded()
+    assert "Alert resolved" not in console.browser().get(f"/incidents/{name}").text
+    before = json.loads(taken_along(console, name)["incident.json"])
+    assert (before["cassette"], "resolved_at" in before) == (3, False)
+    over = {"resolved_at": 1_768_471_260.0}
+    console.desk.app.incident_state.write(Update(key=state_key(IncidentId(name)), set=over))
+    parts = taken_along(console, name)
+    assert cassette_from_json(parts["incident.json"].decode(), name="x").resolved_at == datetime.fromtimestamp(
+        1_768_471_260, UTC
+    )
+    shown = re.search(r"<dt>Alert resolved</dt>(<dd>.*?</dd>)", console.browser().get(f"/incidents/{name}").text)
+    assert shown is not None
+    assert "2026-01-15" in shown[1]
+    assert shown[1] in parts["report.html"].decode()
+    assert shown[1] in httpx.get(shared(console, name=name)).text
+    assert "3 of 3 claims hold" in verdict_of(console, parts["incident.json"], "incident.json").text
 
 
 def verdict_of(console: ServedConsole, content: bytes, name: str = "affidavit.zip") -> httpx.Response:

@@ -7,6 +7,7 @@ and says in its notes where that changed more than a secret.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -41,6 +42,8 @@ class Cassette:
     notes: tuple[str, ...] = ()
     lines: tuple[CitedLine, ...] = ()
     """Of a node's bundle: the lines that the diagnosis quotes."""
+    resolved_at: datetime | None = None
+    """When the sender said that the alert is over, if it did."""
 
     def answers(self, tool: str, arguments: Mapping[str, JsonValue]) -> list[JsonValue]:
         """What the tool said to this, in order."""
@@ -87,21 +90,27 @@ class _Turn(BaseModel):
 
 
 class _Shape(BaseModel):
-    """Files of version 1 have no turns, those before version 3 no lines."""
+    """Files of version 1 have no turns, those before version 3 no lines. Version 4 is of an alert that is over."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    cassette: Literal[1, 2, 3] = 3
+    cassette: Literal[1, 2, 3, 4]
     incident: dict[str, Any]
     answers: Annotated[list[dict[str, Any]], Field(min_length=1)]
     turns: list[_Turn] = []
     diagnosis: dict[str, Any] | None
     notes: list[str] = []
     lines: list[CitedLine] = []
+    resolved_at: datetime | None = None
 
 
 def record(
-    incident: Incident, context: IncidentContext, records: Records, source: ByteSource | None = None
+    incident: Incident,
+    context: IncidentContext,
+    records: Records,
+    source: ByteSource | None = None,
+    *,
+    resolved_at: datetime | None = None,
 ) -> Cassette:
     """`source` has the bundles whose lines are quoted.
 
@@ -123,19 +132,25 @@ def record(
         diagnosis=_diagnosis(context.diagnosis, hiding),
         notes=tuple(dict.fromkeys(hiding.notes)),
         lines=tuple(cited_lines(context.diagnosis, entries, source)),
+        resolved_at=resolved_at,
     )
 
 
 def cassette_to_json(cassette: Cassette) -> str:
+    is_over = cassette.resolved_at is not None
     shape = _Shape(
+        cassette=4 if is_over else 3,
         incident=json.loads(incident_to_json(cassette.incident)),
         answers=[cast("dict[str, Any]", entry.as_json()) for entry in cassette.entries],
         turns=[_Turn.model_validate(turn) for turn in cassette.turns],
         diagnosis=None if cassette.diagnosis is None else cassette.diagnosis.model_dump(mode="json"),
         notes=list(cassette.notes),
         lines=list(cassette.lines),
+        resolved_at=cassette.resolved_at,
     )
-    return json.dumps(shape.model_dump(), indent=1) + "\n"
+    # Without it the file is one that earlier versions read.
+    told = shape.model_dump(mode="json", exclude=None if is_over else {"resolved_at"})
+    return json.dumps(told, indent=1) + "\n"
 
 
 def cassette_from_json(text: str, *, name: str) -> Cassette:
@@ -153,6 +168,7 @@ def cassette_from_json(text: str, *, name: str) -> Cassette:
         diagnosis=diagnosis,
         notes=tuple(shape.notes),
         lines=tuple(shape.lines),
+        resolved_at=shape.resolved_at,
     )
 
 

@@ -7,7 +7,7 @@ Texts are as stored; a door hides secrets and escapes for its own medium.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer, IncidentSeverity, RemediationStep, TokenUsage
 from affidavit.evidence.subject import SubjectKind
@@ -118,7 +118,7 @@ def view_of(state: IncidentState, context: IncidentContext | None) -> IncidentVi
         region=incident.region,
         occurred_at=incident.occurred_at,
         updated_at=state.updated_at,
-        resolved_at=None if state.resolved_at is None else datetime.fromtimestamp(state.resolved_at, UTC),
+        resolved_at=state.alerts_over_at,
         cause=diagnosis.root_cause if diagnosis is not None else f"No diagnosis: {state.error_reason or state.status}",
         conclusion=_conclusion(diagnosis),
         rules_prove=_conclusion(best),

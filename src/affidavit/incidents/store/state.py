@@ -98,6 +98,11 @@ class IncidentState:
     def incident_id(self) -> IncidentId:
         return self.incident.incident_id
 
+    @property
+    def alerts_over_at(self) -> datetime | None:
+        """`resolved_at` as a time."""
+        return None if self.resolved_at is None else datetime.fromtimestamp(self.resolved_at, UTC)
+
     def is_leased(self, now: datetime) -> bool:
         return self.status.is_open and self.lease_expires_at > now.timestamp()
 

@@ -45,7 +45,8 @@ def run_export(name: str, *, out: Path | None, sign: str | None = None) -> Exit:
         raise not_known(IncidentId(name))
     if context is None:
         raise EvidenceUnavailable(f"incident {name} was not investigated yet", hint="export it when it has ended")
-    cassette = _tried(record(state.incident, context, supervisor.records, supervisor.source))
+    over = state.alerts_over_at
+    cassette = _tried(record(state.incident, context, supervisor.records, supervisor.source, resolved_at=over))
     told = cassette_to_json(cassette)
     if out is None:
         sys.stdout.write(told)

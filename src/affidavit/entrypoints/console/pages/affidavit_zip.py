@@ -36,7 +36,9 @@ def show_zip(visit: Visit) -> Response:
             f"incident {found.state.incident_id} was not investigated yet", hint="take it along when it has ended"
         )
     reading = visit.desk.rereading
-    told = cassette_to_json(record(found.state.incident, found.context, reading.records, reading.source)).encode()
+    over = found.state.alerts_over_at
+    cassette = record(found.state.incident, found.context, reading.records, reading.source, resolved_at=over)
+    told = cassette_to_json(cassette).encode()
     visit.note("took along", found.state.incident_id)
     parts = {"report.html": _report(visit, told), CASSETTE: told}
     sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in parts.items())
