@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,16 +15,17 @@ from affidavit.entrypoints.cli.reference.commands_page import commands
 AWS = "needs an AWS account with a deployment"
 SERVES = "serves until it is stopped"
 MINUTES = "takes minutes"
-# What a line begins with → why it is only parsed here → who runs it. "" as a test: nobody can, here.
+DEMO = ("tests/flows/test_acceptance_demo.py", "src/affidavit/entrypoints/cli/demo/repair.py")
+# What a line begins with → why it is only parsed here → what runs it: a test, and what the test has type it.
 ELSEWHERE = (
     ("affidavit deploy", AWS, "tests/infra/test_deployed.py"),
     ("affidavit chaos", "needs AWS, if only the sandbox", "tests/flows/test_chaos.py"),
     ("affidavit sandbox", "leaves an AWS running", "tests/flows/test_sandbox_command.py"),
-    ("affidavit remedy propose", "repairs a real function", "tests/unit/remediation/test_proposing.py"),
-    ("affidavit remedy show", "PLAN comes from a repair", "tests/unit/remediation/test_executor.py"),
-    ("affidavit remedy approve", "a person types the seal", "tests/unit/remediation/test_executor.py"),
-    ("affidavit remedy undo", "repairs a real function", "tests/unit/remediation/test_executor.py"),
-    ("affidavit verify PLAN", "PLAN comes from a repair", "tests/unit/remediation/test_executor.py"),
+    ("affidavit remedy propose", "repairs a real function", *DEMO),
+    ("affidavit remedy show", "PLAN comes from a repair", *DEMO),
+    ("affidavit remedy approve", "a person types the seal", *DEMO),
+    ("affidavit remedy undo", "repairs a real function", *DEMO),
+    ("affidavit verify PLAN", "PLAN comes from a repair", *DEMO),
     ("affidavit console", SERVES, "tests/flows/test_console_command.py"),
     ("affidavit mcp --http", SERVES, "tests/flows/test_mcp_http.py"),
     ("MCP_API_KEY=… affidavit mcp", SERVES, "tests/flows/test_mcp_http.py"),
@@ -32,7 +34,8 @@ ELSEWHERE = (
 )
 # Programs of others → why the line is not run.
 OTHERS = {
-    "make": "",
+    "make": "takes minutes; what it names is a target of the Makefile",
+    "python": "a tool of the checkout that takes minutes; what it names is a module",
     "uvx": "installs the published package; `make dist` installs the wheel",
     "pip": "installs the published package; `make dist` installs the wheel",
     "pipx": "installs the published package; `make dist` installs the wheel",
@@ -50,8 +53,9 @@ OTHERS = {
 }
 
 
-def elsewhere(shown: ShownCommand) -> tuple[str, str] | None:
-    return next(((why, test) for begin, why, test in ELSEWHERE if shown.text.startswith(begin)), None)
+def elsewhere(shown: ShownCommand) -> tuple[str, ...] | None:
+    """The files that run the line."""
+    return next((tests for begin, _, *tests in ELSEWHERE if shown.text.startswith(begin)), None)
 
 
 @pytest.fixture(scope="module")
@@ -70,16 +74,25 @@ def test_a_page_can_be_followed_from_top_to_bottom(page: Path, tmp_path: Path, b
         assert code == 0, f"{shown.page}: {shown.text}\nended with {code}: {said[-1500:]}"
 
 
-def test_a_command_that_is_not_run_here_can_be_parsed_and_its_test_exists() -> None:
+def test_a_command_that_is_not_run_here_can_be_parsed_and_is_run_with_these_options_elsewhere() -> None:
     shown = [one for page in pages() for one in shown_commands(page)]
     for one in shown:
         found = elsewhere(one)
         if found is not None:
             words = shlex.split(one.text)
-            parse(words[words.index("affidavit") + 1 :])
-            assert (ROOT / found[1]).is_file(), found[1]
+            ran = "\n".join((ROOT / file).read_text() for file in found)
+            assert missing_of(parse(words[words.index("affidavit") + 1 :]), ran) == [], one.text
     unused = [begin for begin, *_ in ELSEWHERE if not any(one.text.startswith(begin) for one in shown)]
     assert unused == []
+
+
+def missing_of(words: list[str], ran: str) -> list[str]:
+    """Words of a command and its options that nobody types there."""
+    return [word for word in words if re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", ran) is None]
+
+
+def test_what_a_test_does_not_type_is_noticed() -> None:
+    assert missing_of(["mcp", "--http", "--port"], 'affidavit("mcp", "--http-more", "--port")') == ["--http"]
 
 
 def test_a_line_of_another_program_is_known_and_what_it_makes_exists() -> None:
@@ -92,6 +105,8 @@ def test_a_line_of_another_program_is_known_and_what_it_makes_exists() -> None:
             assert program in OTHERS, f"{shown.page}: {shown.text}"
             if program == "make":
                 assert {word for word in rest if "=" not in word} <= targets, shown.text
+            if program == "python":
+                assert rest[0] == "-m" and find_spec(rest[1]) is not None, shown.text
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
@@ -101,9 +116,11 @@ def test_no_command_hides_in_a_block_without_a_language(page: Path) -> None:
         assert language in LANGUAGES or hidden is None, f"{page.name}: {hidden and hidden[0]}"
 
 
-def parse(words: list[str]) -> None:
-    """As the command itself does, without running it. Raises what is wrong with the line."""
+def parse(words: list[str]) -> list[str]:
+    """The command's name and options, read as the command itself does. Raises what is wrong with the line."""
     name, known = "affidavit", commands()
     while words and f"{name} {words[0]}" in known:
         name = f"{name} {words.pop(0)}"
+    options = [word.partition("=")[0] for word in words if word.startswith("-")]
     known[name].make_context(name, words, parent=typer.Context(known["affidavit"]))
+    return [*name.split()[1:], *options]

@@ -320,7 +320,10 @@ def test_a_generated_key_is_printed_once_and_works(tmp_path: Path) -> None:
     port = 20_000 + os.getpid() % 20_000
     command = [sys.executable, "-m", "affidavit", "mcp", "--http", "--generate-key", "--port", str(port)]
     process = subprocess.Popen(
-        [*command, "--bundles", str(tmp_path)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*command, "--host", "127.0.0.1", "--allow-host", "mcp.example:443", "--bundles", str(tmp_path)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         key = re.search(r"shown once: (\S+)", process.stderr.readline())[1]
@@ -329,6 +332,8 @@ def test_a_generated_key_is_printed_once_and_works(tmp_path: Path) -> None:
         _wait_for(url, process)
         assert [post(url, bearer=KEY).status_code for _ in range(20)] == [401] * 20
         assert Rpc(url, key)("tools/list")["result"]["tools"]
+        named, other = (post(url, bearer=key, Host=host).status_code for host in ("mcp.example:443", "evil.example"))
+        assert (named == 421, other == 421) == (False, True)
         second = affidavit("mcp", "--http", "--generate-key", "--port", str(port), "--bundles", tmp_path)
     finally:
         process.send_signal(signal.SIGTERM)

@@ -32,6 +32,13 @@ def test_a_channel_that_refuses_is_told_with_what_to_do_and_the_others_are_tried
     assert "teams: took the test notice" in output
 
 
+def test_only_the_channel_that_is_named_is_tried() -> None:
+    with a_peer() as slack, a_peer() as teams:
+        code, output = run("test", "--channel", "teams", SLACK_WEBHOOK_URL=slack.url, TEAMS_WEBHOOK_URL=teams.url)
+    assert (code, output) == (0, "teams: took the test notice\n")
+    assert (len(slack.sent), len(teams.sent)) == (0, 1)
+
+
 def test_a_host_that_no_setting_names_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     code, output = run("test", TEAMS_WEBHOOK_URL="https://elsewhere.example/x")
     assert code == 1
