@@ -1,11 +1,15 @@
-"""Tells people that a plan waits for them. The notice carries the link to it, never the power: no seal, no button."""
+"""Tells people that a plan waits for them. The notice carries the link to it, never the power: no seal, no button.
+
+It follows the incident's own message where the channel has one: there is one thread, issue or note per incident.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from affidavit.incidents.incident import Incident
+from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.notices.channel import Channel
 from affidavit.incidents.notices.notice import PLAIN, NoticeStyle
+from affidavit.incidents.notices.told import ToldStates
 from affidavit.incidents.store.state import Status
 from affidavit.ports.notice import Notice, NoticeStep
 from affidavit.remediation.plan.records import Action, Plan
@@ -16,6 +20,7 @@ class PlanNotices:
     """`failed` hears of channels that took nothing: a notice that fails harms no plan."""
 
     channels: tuple[Channel, ...]
+    told: ToldStates
     style: NoticeStyle = PLAIN
     failed: Callable[[str], None] = lambda _: None
 
@@ -26,9 +31,15 @@ class PlanNotices:
         for channel in self.channels:
             try:
                 if channel.takes(notice):
-                    channel.notifier.notify(notice, earlier="")
+                    self._through(channel, notice, plan.incident_id)
             except Exception as error:  # noqa: BLE001 - one channel must not keep the others from their notice
                 self.failed(f"{channel.name} could not be told: {type(error).__name__}: {error}")
+
+    def _through(self, channel: Channel, notice: Notice, incident_id: IncidentId) -> None:
+        earlier = self.told.message(incident_id, channel)
+        name = channel.notifier.notify(notice, earlier=earlier)
+        if name and name != earlier:
+            self.told.keep_message(incident_id, channel, name)
 
 
 def plan_notice(plan: Plan, incident: Incident, style: NoticeStyle = PLAIN) -> Notice:

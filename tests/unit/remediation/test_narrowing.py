@@ -5,13 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.http_peer import Answer, a_peer
 from tests.support.incidents import Mailbox, a_channel, an_incident
+from tests.support.notices import a_sender
 from tests.support.remediation import an_action
 from tests.support.repairs import ALICE, BOB, Unreadable, Workshop, a_workshop, arn_of
 
+from affidavit.adapters.channels.slack_app import SlackAppNotifier
 from affidavit.errors import Conflict, InputRefused, UpstreamFailed
 from affidavit.evidence.diagnosis import RiskLevel
+from affidavit.incidents.notices.channel import ChannelName
 from affidavit.incidents.notices.notice import NoticeStyle
+from affidavit.incidents.notices.told import ToldState, ToldStates
 from affidavit.incidents.store.state import Status
 from affidavit.remediation.approvals.people import Approver, IdentityProof
 from affidavit.remediation.plan.narrowing import narrowed
@@ -58,9 +63,15 @@ def proposing(workshop: Workshop, critic: Reviewer, tell: Any = None) -> Proposi
     )
 
 
+def told(workshop: Workshop) -> ToldStates:
+    return ToldStates(workshop.plans.table, workshop.clock)
+
+
 def test_what_is_left_is_a_new_plan_that_others_approve(workshop: Workshop) -> None:
     row, mailbox = waiting(workshop), Mailbox()
-    desk = proposing(workshop, Reviewer(), PlanNotices(channels=(a_channel(mailbox),), style=CONSOLE))
+    desk = proposing(
+        workshop, Reviewer(), PlanNotices(channels=(a_channel(mailbox),), told=told(workshop), style=CONSOLE)
+    )
     old = workshop.plans.plan(row)
     new = desk.narrow(row.plan_id, [2], approvals=workshop.approvals, person=ALICE).row
     assert new is not None
@@ -119,8 +130,29 @@ def test_every_kept_action_is_the_same_to_the_byte(workshop: Workshop) -> None:
 def test_a_channel_that_fails_harms_neither_the_plan_nor_the_others(workshop: Workshop) -> None:
     plan, failures = workshop.plans.plan(waiting(workshop)), list[str]()
     broken, working = Mailbox(error=UpstreamFailed("gone")), Mailbox()
-    notices = PlanNotices(channels=(a_channel(broken), a_channel(working)), failed=failures.append)
+    channels = (a_channel(broken), a_channel(working))
+    notices = PlanNotices(channels=channels, told=told(workshop), failed=failures.append)
     notices(plan, an_incident())
     assert len(working.notices) == 1
     assert "gone" in failures[0]
     assert "https://" not in working.notices[0][1], "without CONSOLE_URL there is no link"
+
+
+@pytest.mark.parametrize("has_message", [True, False])
+def test_a_plan_is_told_in_the_thread_of_its_incident(workshop: Workshop, has_message: bool) -> None:
+    plan, kept = workshop.plans.plan(waiting(workshop)), told(workshop)
+    answer = Answer(body={"ok": True, "channel": "C1", "ts": "2.2"})
+    with a_peer(answer) as peer:
+        slack = a_channel(SlackAppNotifier(sender=a_sender(), token="t", channel="C1", api=peer.url), ChannelName.SLACK)
+        ended = ToldState(epoch=3, is_settled=True, message="C1:1.1")
+        if has_message:
+            kept.keep(plan.incident_id, slack, ended)
+        notices = PlanNotices(channels=(slack,), told=kept)
+        notices(plan, an_incident())
+        notices(plan, an_incident())
+    threads = [one.json.get("thread_ts") for one in peer.sent]
+    assert [one.path for one in peer.sent] == ["/chat.postMessage"] * 2
+    # The end of the incident stays told; its next notice goes to the same message.
+    assert threads == (["1.1", "1.1"] if has_message else [None, "2.2"])
+    known = kept.of(plan.incident_id, slack, epoch=3)
+    assert known == (ended if has_message else ToldState(epoch=3, message="C1:2.2"))

@@ -29,6 +29,9 @@ class GitHubNotifier:
     def notify(self, notice: Notice, *, earlier: str) -> str:
         issues = f"{self.api}/repos/{self.repository}/issues"
         issue: dict[str, JsonValue] = {"title": _title(notice), "body": _body(notice)}
+        if earlier and notice.plan_id:
+            self._send("POST", f"{issues}/{earlier}/comments", {"body": _body(notice)})
+            return earlier
         if earlier:
             return str(self._send("PATCH", f"{issues}/{earlier}", issue).get("number", earlier))
         return str(self._send("POST", issues, issue).get("number", ""))

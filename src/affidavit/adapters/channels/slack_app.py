@@ -1,4 +1,7 @@
-"""Tells people as a Slack app: one message per incident, updated in place when the incident ends once more."""
+"""Tells people as a Slack app: one message per incident, updated in place when the incident ends once more.
+
+A plan that waits is told in the message's thread, and shown in the channel: Slack rings for no update.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +15,7 @@ from affidavit.ports.notifier import AskedToWait
 
 # The message is gone or may no longer be edited: then a new one is written.
 _GONE = ("message_not_found", "cant_update_message", "edit_window_closed", "channel_not_found", "is_inactive")
+_NO_THREAD = ("thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked")
 _HINTS = {
     "invalid_auth": "the bot token is not accepted; install the app again and set SLACK_BOT_TOKEN",
     "token_revoked": "the bot token was revoked; install the app again and set SLACK_BOT_TOKEN",
@@ -35,11 +39,22 @@ class SlackAppNotifier:
 
     def notify(self, notice: Notice, *, earlier: str) -> str:
         channel, _, stamp = earlier.partition(":")
+        if stamp and notice.plan_id:
+            return self._replied(notice, channel, stamp)
         if stamp:
             answer = self._call("chat.update", {"channel": channel, "ts": stamp, **slack_message(notice)})
             if answer.get("error") not in _GONE:
                 return _named(_accepted(answer))
         return _named(_accepted(self._call("chat.postMessage", {"channel": self.channel, **slack_message(notice)})))
+
+    def _replied(self, notice: Notice, channel: str, stamp: str) -> str:
+        """The incident's message keeps its name: what is told next of the incident goes there."""
+        thread: dict[str, JsonValue] = {"channel": channel, "thread_ts": stamp, "reply_broadcast": True}
+        answer = self._call("chat.postMessage", {**thread, **slack_message(notice)})
+        if answer.get("error") in (*_GONE, *_NO_THREAD):
+            return self.notify(notice, earlier="")
+        _accepted(answer)
+        return f"{channel}:{stamp}"
 
     def _call(self, method: str, body: dict[str, JsonValue]) -> dict[str, Any]:
         headers = {"authorization": f"Bearer {self.token}", "content-type": "application/json; charset=utf-8"}

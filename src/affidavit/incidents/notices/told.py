@@ -71,6 +71,16 @@ class ToldStates:
         }
         self._table.write(Put(item=item))
 
+    def message(self, incident_id: IncidentId, channel: Channel) -> str:
+        """The channel's name of the incident's message; empty when it has none."""
+        item = self._table.get(_key(incident_id, channel))
+        return "" if item is None else str(item.get("message") or "")
+
+    def keep_message(self, incident_id: IncidentId, channel: Channel, message: str) -> None:
+        """Only the name: whether the end of the incident was told stays as it is."""
+        ttl = int((self._clock.now() + _KEPT).timestamp())
+        self._table.write(Update(key=_key(incident_id, channel), set={"message": message, "ttl": ttl}))
+
     def has_room(self, channel: Channel) -> bool:
         """Counts a notice against the channel's minute; False, and nothing counted, when the minute is full."""
         now = self._clock.now()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -198,6 +199,21 @@ def test_nothing_is_signed_by_an_empty_secret() -> None:
 
 
 # --- GitHub ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_is_a_reply_or_a_comment_and_a_new_message_where_there_is_no_thread() -> None:
+    plan = replace(a_notice(), plan_id="plan-1")
+    locked = Answer(body={"ok": False, "error": "restricted_action_thread_locked"})
+    with a_peer(OK, locked, OK) as peer:
+        slack = SlackAppNotifier(sender=a_sender(), token="t", channel="C1", api=peer.url)
+        assert slack.notify(plan, earlier="C1:1.1") == "C1:1.1"
+        assert slack.notify(plan, earlier="C1:1.1") == "C024BE91L:1768471200.000100"
+    assert [one.json.get("thread_ts") for one in peer.sent] == ["1.1", "1.1", None]
+    assert peer.sent[0].json["reply_broadcast"] is True
+    with a_peer(Answer(body={"number": 7})) as peer:
+        github = GitHubNotifier(sender=a_sender(), token="ghp", repository="o/r", api=peer.url)
+        assert github.notify(plan, earlier="42") == "42"
+    assert [(one.method, one.path) for one in peer.sent] == [("POST", "/repos/o/r/issues/42/comments")]
 
 
 def test_github_has_one_issue_per_incident() -> None:

@@ -16,6 +16,7 @@ from affidavit.bootstrap import App, build_app
 from affidavit.entrypoints.supervision import NodeLines
 from affidavit.errors import AffidavitError
 from affidavit.incidents.notices.notice import NoticeStyle
+from affidavit.incidents.notices.told import ToldStates
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
@@ -97,6 +98,7 @@ def build_remedy_desk(*, tell: Callable[[str], None] = lambda _: None) -> Remedy
         plans=plans,
         tell=PlanNotices(
             channels=app.channels,
+            told=ToldStates(app.incident_state, app.clock),
             style=NoticeStyle(console_url=settings.console_url, hides_personal=settings.enable_pii_redaction),
             failed=tell,
         ),
