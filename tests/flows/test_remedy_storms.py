@@ -2,7 +2,6 @@
 
 import os
 import signal
-import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -11,26 +10,33 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from tests.support.clock import FakeClock
 from tests.support.every_repair import EveryRepair, make_every
 from tests.support.faults import Boundaries, FailingTable, sigkill
 from tests.support.incidents import memory_folder
-from tests.support.remediation import an_action
+from tests.support.remediation import a_plan, an_action
 from tests.support.repairs import ALICE, CountedDoor, Workshop, a_workshop, arn_of
 
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.storage.table import DynamoTable
 from affidavit.errors import Conflict, Throttled
-from affidavit.incidents.store.state import Status
+from affidavit.incidents.incident import IncidentId
+from affidavit.incidents.store.state import Status, state_key
 from affidavit.ports.aws_calls import ApiCall
 from affidavit.ports.json import Item
+from affidavit.ports.table import Put, Table
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type, catalog
 from affidavit.remediation.execution.executor import Executor
-from affidavit.remediation.plan.records import Action
+from affidavit.remediation.plan.records import Action, PlanId
 from affidavit.remediation.plan.seal import canonical_bytes
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PlanRow, PlanStore
+from affidavit.sandbox.aws.resources import make_table
 from affidavit.sandbox.laptop import Sandbox
 
 pytestmark = pytest.mark.slow
@@ -42,25 +48,47 @@ def folder() -> Iterator[Path]:
         yield made
 
 
-def test_fifty_redeemers_of_two_hundred_plans_start_each_once(folder: Path) -> None:
+@pytest.mark.parametrize(("store", "redeemers", "plans"), [("sqlite", 20, 50), ("dynamodb", 50, 200)])
+def test_fifty_redeemers_of_two_hundred_plans_start_each_once(
+    store: str, redeemers: int, plans: int, folder: Path, request: pytest.FixtureRequest
+) -> None:
     workshop = a_workshop(folder)
-    plans = [workshop.plan(an_action(target=arn_of(f"orders-{number}"))) for number in range(200)]
-    rows = [workshop.approved(plan) for plan in plans]
-    started, lock = list[str](), threading.Lock()
+    if store == "dynamodb":
+        workshop.plans = PlanStore(_dynamo_table(request, workshop.clock), workshop.bench.objects, workshop.clock)
+    ids = [_approved(workshop, number).plan_id for number in range(plans)]
+    executor = workshop.executor
 
-    def redeem(number: int) -> None:
-        for at in range(len(plans)):
-            place = (at + number * 4) % len(plans)
-            try:
-                row = workshop.executor.redeem(rows[place], plans[place])
-            except Conflict:
-                continue
-            with lock:
-                started.append(row.plan_id)
+    def redeem(plan_id: str) -> str | None:
+        row = workshop.plans.get(plan_id)
+        if row.phase is not Phase.APPROVED:
+            return None
+        try:
+            return executor.redeem(row, workshop.plans.plan(row)).plan_id
+        except Conflict:
+            return None
 
-    with ThreadPoolExecutor(50) as pool:
-        list(pool.map(redeem, range(50)))
-    assert sorted(started) == sorted(plan.plan_id for plan in plans)
+    # All redeemers of a plan come at once, four of them at the same moment: more would only wait for each other.
+    with ThreadPoolExecutor(4) as pool:
+        started = list(pool.map(redeem, [one for one in ids for _ in range(redeemers)]))
+    assert len(started) == redeemers * plans
+    assert sorted(one for one in started if one is not None) == sorted(ids)
+
+
+def _dynamo_table(request: pytest.FixtureRequest, clock: FakeClock) -> Table:
+    request.getfixturevalue("aws_environment")
+    sandbox, name = request.getfixturevalue("sandbox"), f"storm-{uuid4().hex}"
+    make_table(sandbox.account, name)
+    return DynamoTable(AwsClients(sandbox.region), name, clock)
+
+
+def _approved(workshop: Workshop, number: int) -> PlanRow:
+    """Of an incident that only its row tells of: nothing else of it is asked for."""
+    incident, now = IncidentId(f"inc-{number}"), workshop.clock.now()
+    key = state_key(incident)
+    workshop.plans.table.write(Put(item={"pk": key.pk, "sk": key.sk, "status": Status.DIAGNOSED.value}))
+    names = {"plan_id": PlanId(f"plan-{number}"), "incident_id": incident}
+    plan = a_plan(an_action(target=arn_of(f"orders-{number}")), **names, expires_at=now + timedelta(hours=1))
+    return workshop.approved(replace(plan, created_at=now))
 
 
 # --- killed executors ------------------------------------------------------------------------------------------------
