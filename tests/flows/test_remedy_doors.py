@@ -125,7 +125,7 @@ def test_what_was_ended_calls_nothing_through_any_door(doors: Doors, end: Callab
     assert doors.policies() == []
 
 
-def test_while_repairs_are_frozen_an_approved_plan_calls_nothing_and_goes_on_after_the_thaw(doors: Doors) -> None:
+def test_while_repairs_are_frozen_or_off_an_approved_plan_calls_nothing_and_stays_approved(doors: Doors) -> None:
     plan_id, seal = doors.proposed("inc-freeze")
     for person in ("alice", "bob"):
         assert doors.type(person, "approve", plan_id, "--only", "--seal", seal)[0] == 0
