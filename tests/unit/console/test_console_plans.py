@@ -15,7 +15,7 @@ from affidavit.incidents.store.state import Status
 from affidavit.ports.table import Key, Update
 from affidavit.remediation.plan.seal import typed_part
 from affidavit.remediation.record.phases import Phase
-from affidavit.remediation.record.store import PlanRow, plan_key
+from affidavit.remediation.record.store import PhaseMove, PlanRow, plan_key
 
 ALICE, BOB = "alice@example.com", "bob@example.com"
 
@@ -216,3 +216,19 @@ def test_what_was_asked_for_looks_alive_and_is_streamed_until_it_is_over(room: P
         sent(room, row, "reject", why="not today")
         assert (told := next(events))["phase"] == "rejected" and told["is_over"]
     assert client.get(address, headers={"HX-Request": "true"}).headers["hx-refresh"] == "true"
+
+
+def test_an_approved_plan_is_watched_for_its_start_wherever_that_is(room: PlanRoom) -> None:
+    row = awaiting(room)
+    sent(room, row, "approve", seal=typed_part(row.seal))
+    client = room.console.browser(PersonRole.VIEWER)
+    page = client.get(f"/plans/{row.plan_id}").text
+    assert "approved: waits for its start" in page
+    address = page.partition('data-events="')[2].partition('"')[0].replace("&amp;", "&")
+    asked = {"HX-Request": "true"}
+    assert "hx-refresh" not in client.get(address, headers=asked).headers
+    started = PhaseMove(to=Phase.REDEEMED, by="executor", details={})
+    room.workshop.plans.advance(room.workshop.plans.get(row.plan_id), started)
+    assert client.get(address, headers=asked).headers["hx-refresh"] == "true"
+    running = client.get(f"/plans/{row.plan_id}?since={row.entries}").text
+    assert "action 1 is worked on" in running and "since=" not in running.partition("data-events")[2][:80]

@@ -22,12 +22,16 @@ STREAM_SECONDS: Final = 300.0
 
 @dataclass(frozen=True, kw_only=True)
 class LiveLook:
-    """`told` is for programs; another `mark` than before is news; the next look begins behind `after`."""
+    """`told` is for programs; another `mark` than before is news; the next look begins behind `after`.
+
+    `since` is what counted when something was asked for that has not begun; None when nothing is waited for.
+    """
 
     told: Mapping[str, Any]
     mark: str
     after: int
     is_over: bool
+    since: int | None = None
 
 
 Look = Callable[[int], LiveLook]
@@ -42,7 +46,9 @@ def followed(visit: Visit, look: Look, part: Callable[[int], Response]) -> Respo
     if "application/json" in kinds:
         return JSONResponse(dict(seen.told))
     answer = part(after)
-    if seen.is_over:
+    # What was waited for has begun: the rest of the page is from before.
+    has_begun = bool(visit.asked("since")) and seen.since is None
+    if seen.is_over or has_begun:
         answer.headers["HX-Refresh"] = "true"
     return answer
 
@@ -52,10 +58,9 @@ def is_awaited(visit: Visit, count: int) -> bool:
     return visit.asked("since") == str(count)
 
 
-def address_of(visit: Visit, path: str, after: int) -> str:
-    """Where a page asks on: behind `after`, still knowing what was asked for."""
-    since = visit.asked("since")
-    return f"{path}?after={after}&since={since}" if since.isdigit() else f"{path}?after={after}"
+def address_of(path: str, after: int, since: int | None) -> str:
+    """Where a page asks on: behind `after`, still knowing what is waited for."""
+    return f"{path}?after={after}" if since is None else f"{path}?after={after}&since={since}"
 
 
 async def _events(look: Look, after: int) -> AsyncGenerator[bytes]:

@@ -73,14 +73,18 @@ class LivePart:
 
 def is_followed(visit: Visit, found: ReadIncident) -> bool:
     """It is in work, or was asked to run again and has not begun."""
-    return found.state.status.is_open or is_awaited(visit, found.state.epoch)
+    return found.state.status.is_open or since_of(visit, found) is not None
+
+
+def since_of(visit: Visit, found: ReadIncident) -> int | None:
+    return found.state.epoch if is_awaited(visit, found.state.epoch) else None
 
 
 def live_part(visit: Visit, found: ReadIncident, steps: Sequence[JournalStep], *, after: int = 0) -> LivePart:
     """`steps` are those behind `after`."""
     number = after + len(steps)
     return LivePart(
-        address=address_of(visit, f"/incidents/{quote(found.state.incident_id)}/progress", number),
+        address=address_of(f"/incidents/{quote(found.state.incident_id)}/progress", number, since_of(visit, found)),
         status=found.state.status if found.state.status.is_open else None,
         number=number,
         tool=steps[-1].tool if steps else "",

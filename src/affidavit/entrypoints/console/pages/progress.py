@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from affidavit.entrypoints.console.door import Visit
 from affidavit.entrypoints.console.live import LiveLook, followed
-from affidavit.entrypoints.console.pages.incident import is_followed, live_part, steps_of
+from affidavit.entrypoints.console.pages.incident import is_followed, live_part, since_of, steps_of
 from affidavit.incidents.reading.journal import JournalStep
 
 
@@ -35,7 +35,8 @@ def _look(visit: Visit, after: int) -> LiveLook:
         "after": behind,
         "is_over": is_over,
     }
-    return LiveLook(told=told, mark=f"{status} {behind} {tokens}", after=behind, is_over=is_over)
+    since = since_of(visit, found)
+    return LiveLook(told=told, mark=f"{status} {behind} {tokens}", after=behind, is_over=is_over, since=since)
 
 
 def _step(step: JournalStep, visit: Visit) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from affidavit.entrypoints.console.live import LiveLook, address_of, followed, i
 from affidavit.entrypoints.console.plans.plan_view import shown_actions
 from affidavit.entrypoints.console.plans.waiting import latest
 from affidavit.errors import AffidavitError
+from affidavit.remediation.critic import LONGEST
 from affidavit.remediation.plan.seal import TYPED_CHARACTERS
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.phases import Phase
@@ -79,17 +80,25 @@ def _look(visit: Visit, after: int) -> LiveLook:
         "after": row.entries,
         "is_over": is_over,
     }
-    return LiveLook(told=told, mark=f"{row.phase} {row.entries}", after=max(after, row.entries), is_over=is_over)
+    mark, behind = f"{row.phase} {row.entries}", max(after, row.entries)
+    return LiveLook(told=told, mark=mark, after=behind, is_over=is_over, since=_since(visit, row))
 
 
 def _is_followed(visit: Visit, row: PlanRow) -> bool:
-    """It is carried out, or was asked for and has not begun."""
-    return row.phase.is_running or is_awaited(visit, row.entries)
+    """It is carried out, or has not begun and will."""
+    return row.phase.is_running or _since(visit, row) is not None
+
+
+def _since(visit: Visit, row: PlanRow) -> int | None:
+    """How long the record is while a start or an undo is waited for. Whoever carries plans out may do so elsewhere."""
+    waits = row.phase is Phase.APPROVED and visit.desk.app.clock.now() < row.at + LONGEST
+    return row.entries if waits or is_awaited(visit, row.entries) else None
 
 
 def _address(visit: Visit, row: PlanRow) -> str:
     """Where the page asks for more; empty when nothing more is to come."""
-    return address_of(visit, f"/plans/{quote(row.plan_id)}/progress", row.entries) if _is_followed(visit, row) else ""
+    path = f"/plans/{quote(row.plan_id)}/progress"
+    return address_of(path, row.entries, _since(visit, row)) if _is_followed(visit, row) else ""
 
 
 def _stopped(visit: Visit) -> str:
