@@ -83,11 +83,12 @@ def since_of(visit: Visit, found: ReadIncident) -> int | None:
 def live_part(visit: Visit, found: ReadIncident, steps: Sequence[JournalStep], *, after: int = 0) -> LivePart:
     """`steps` are those behind `after`."""
     number = after + len(steps)
+    newest = steps or steps_of(visit, found, after=max(0, number - 1))
     return LivePart(
         address=address_of(f"/incidents/{quote(found.state.incident_id)}/progress", number, since_of(visit, found)),
         status=found.state.status if found.state.status.is_open else None,
         number=number,
-        tool=steps[-1].tool if steps else "",
+        tool=newest[-1].tool if newest else "",
         tokens=found.state.spent.total_tokens,
         updated_at=found.state.updated_at,
     )
