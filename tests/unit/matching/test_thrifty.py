@@ -1,11 +1,12 @@
 """The engine that needs no building finds what the lasting one finds, wherever they take turns."""
 
 import random
+import sys
 
 import pytest
 
 from affidavit.matching import thrifty
-from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher, is_ready, thrifty_matcher
+from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, Re2Matcher, compile_matcher, is_ready, thrifty_matcher
 
 PATTERNS = [(number, rf"\bfault{number}\b.*(?:lost|gone)$") for number in range(150)]
 CHANCE = random.Random(5)
@@ -48,6 +49,15 @@ def test_an_engine_that_is_kept_or_small_is_used_at_once(lasting: Matcher, monke
     monkeypatch.setattr("affidavit.matching.matcher.WORTH_KEEPING", 0.0)
     compile_matcher(PATTERNS)
     assert thrifty_matcher(PATTERNS, lambda: lasting, engine="auto") is lasting
+
+
+@pytest.mark.usefixtures("unkept")
+def test_without_hyperscan_re2_is_the_whole_engine(lasting: Matcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = _lines(lasting.scan(_block(), len(TEXT)))
+    monkeypatch.setitem(sys.modules, "hyperscan", None)
+    made = thrifty_matcher(PATTERNS, lambda: compile_matcher(PATTERNS), engine="auto")
+    assert isinstance(made, Re2Matcher)
+    assert _lines(made.scan(_block(), len(TEXT))) == expected
 
 
 def _block() -> bytearray:
