@@ -4,10 +4,14 @@ Rich text elements and plain-text objects are shown as they are. The fallback te
 the three control characters are escaped and addresses are made unclickable. Buttons carry links only.
 """
 
+import re
+
 from affidavit.adapters.channels.parts import Detail, Part, PartLine, cut, fitting, parts_of
 from affidavit.ports.json import JsonValue
 from affidavit.ports.notice import Notice
 
+# What programs make links of, by the character without which they do not.
+_ADDRESS = re.compile(r"(?i)(?<=\bwww)\.|(?<=\bmailto):|(?<=\btel):|:(?=//)")
 # Slack's own limits.
 _MOST_HEADER = 150
 _MOST_TEXT = 3_000
@@ -35,7 +39,7 @@ def escaped(text: str) -> str:
 
 def unlinked(text: str) -> str:
     """Text in which no address can be clicked on, as threat reports write them."""
-    return text.replace("://", "[:]//")
+    return _ADDRESS.sub(r"[\g<0>]", text)
 
 
 def _blocks(notice: Notice, detail: Detail) -> list[JsonValue]:

@@ -143,14 +143,18 @@ def pagerduty(url: str) -> PagerDutyNotifier:
 
 
 def test_the_pagerduty_incident_that_alerted_us_gets_a_note() -> None:
-    asked = a_notice("see https://evil.example", origin=AlertOrigin(source=SOURCE, key="Q2B6FNR4"))
+    asked = a_notice(
+        "see https://evil.example www.evil.example mailto:x@evil.example",
+        origin=AlertOrigin(source=SOURCE, key="Q2B6FNR4"),
+    )
     with a_peer(Answer(status=201, body={"note": {"id": "P1"}})) as peer:
         assert pagerduty(peer.url).notify(asked, earlier="") == "Q2B6FNR4"
     assert (peer.sent[0].method, peer.sent[0].path) == ("POST", "/incidents/Q2B6FNR4/notes")
     assert peer.sent[0].headers["authorization"] == "Token token=u+abc"
     assert peer.sent[0].headers["from"] == "bot@example.com"
     note = peer.sent[0].json["note"]["content"]
-    assert "https://evil.example" not in note
+    assert "see https[:]//evil.example www[.]evil.example mailto[:]x@evil.example" in note
+    assert not re.search(r"https?://|www\.|mailto:", note.removesuffix("https://console.example/incidents/inc-1"))
     assert note.endswith("https://console.example/incidents/inc-1")
 
 
