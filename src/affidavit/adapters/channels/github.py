@@ -5,11 +5,12 @@ import re
 from dataclasses import dataclass, field
 
 from affidavit.adapters.channels.parts import Part, PartLine, cut, parts_of
-from affidavit.adapters.channels.requests import Sender
+from affidavit.adapters.channels.requests import ChannelRefused, Sender
 from affidavit.errors import InputRefused
 from affidavit.ports.json import JsonValue
 from affidavit.ports.notice import Notice
 
+_GONE = (301, 404, 410)
 _MOST_TITLE = 250
 _MOST_BODY = 60_000
 
@@ -29,12 +30,22 @@ class GitHubNotifier:
     def notify(self, notice: Notice, *, earlier: str) -> str:
         issues = f"{self.api}/repos/{self.repository}/issues"
         issue: dict[str, JsonValue] = {"title": _title(notice), "body": _body(notice)}
-        if earlier and notice.plan_id:
-            self._send("POST", f"{issues}/{earlier}/comments", {"body": _body(notice)})
+        if earlier and self._is_told_in(f"{issues}/{earlier}", issue, is_comment=bool(notice.plan_id)):
             return earlier
-        if earlier:
-            return str(self._send("PATCH", f"{issues}/{earlier}", issue).get("number", earlier))
         return str(self._send("POST", issues, issue).get("number", ""))
+
+    def _is_told_in(self, url: str, issue: dict[str, JsonValue], *, is_comment: bool) -> bool:
+        """False where the issue was deleted or moved away: then a new one is opened."""
+        try:
+            if is_comment:
+                self._send("POST", f"{url}/comments", {"body": issue["body"]})
+            else:
+                self._send("PATCH", url, issue)
+        except ChannelRefused as refusal:
+            if refusal.status in _GONE:
+                return False
+            raise
+        return True
 
     def _send(self, method: str, url: str, issue: dict[str, JsonValue]) -> dict[str, JsonValue]:
         headers = {

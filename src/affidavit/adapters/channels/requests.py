@@ -24,6 +24,14 @@ _MOST_REPLY = 64 * 1024
 _USUAL_PAUSE = 60.0
 
 
+class ChannelRefused(UpstreamFailed):
+    """The other side answered, with a status that is no success."""
+
+    def __init__(self, message: str, *, status: int, hint: str) -> None:
+        super().__init__(message, hint=hint, is_retryable=status >= 500)
+        self.status = status
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelReply:
     status: int
@@ -50,7 +58,7 @@ class Sender:
         return self.send("POST", url, json.dumps(body).encode(), headers=headers)
 
     def send(self, method: str, url: str, body: bytes, *, headers: Mapping[str, str] | None = None) -> ChannelReply:
-        """A reply of the 2xx kind. Raises AskedToWait, or UpstreamFailed for all others."""
+        """A reply of the 2xx kind. Raises AskedToWait, ChannelRefused for all others, UpstreamFailed without one."""
         place = self.egress.admit(url)
         said = {"content-type": "application/json", "user-agent": f"affidavit/{__version__}", **(headers or {})}
         return _checked(_exchange(place, _Message(method=method, body=body, headers=said), self.deadline), place)
@@ -119,9 +127,7 @@ def _checked(reply: ChannelReply, place: Destination) -> ChannelReply:
         return reply
     if (seconds := _asked_pause(reply)) is not None:
         raise AskedToWait(f"{place.host} answered {reply.status}: slow down", seconds=seconds)
-    raise UpstreamFailed(
-        f"{place.host} answered {reply.status}", hint=_hint(reply.status), is_retryable=reply.status >= 500
-    )
+    raise ChannelRefused(f"{place.host} answered {reply.status}", status=reply.status, hint=_hint(reply.status))
 
 
 def _hint(status: int) -> str:

@@ -232,6 +232,20 @@ def test_github_has_one_issue_per_incident() -> None:
     assert peer.sent[0].headers["authorization"] == "Bearer ghp"
 
 
+@pytest.mark.parametrize("status", [301, 404, 410])
+def test_an_issue_that_was_deleted_or_moved_away_is_opened_anew(status: int) -> None:
+    with a_peer(Answer(status=status), Answer(status=201, body={"number": 43})) as peer:
+        github = GitHubNotifier(sender=a_sender(), token="t", repository="o/r", api=peer.url)
+        assert github.notify(a_notice(), earlier="42") == "43"
+    assert [one.method for one in peer.sent] == ["PATCH", "POST"]
+
+
+def test_an_issue_that_github_refuses_to_change_is_not_opened_twice() -> None:
+    with a_peer(Answer(status=403)) as peer, pytest.raises(UpstreamFailed, match="403"):
+        GitHubNotifier(sender=a_sender(), token="t", repository="o/r", api=peer.url).notify(a_notice(), earlier="42")
+    assert [one.method for one in peer.sent] == ["PATCH"]
+
+
 def test_in_an_issue_text_of_a_log_stands_in_code_alone() -> None:
     with a_peer(Answer(status=201, body={"number": 1})) as peer:
         GitHubNotifier(sender=a_sender(), token="t", repository="o/r", api=peer.url).notify(
