@@ -5,6 +5,7 @@ thousands of patterns. `usual_text.txt` holds what stands in the logs of healthy
 looking for that is no help. The choice changes how fast a scan is, never what it finds.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -21,6 +22,10 @@ LENGTH = 4
 # More variants of one text than this are not written out.
 _VARIANTS = 16
 _MOST_TEXTS = 96
+_CASELESS = "(?i:"
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|.", re.DOTALL)
+# Healthy logs have these, too, but seldom, and patterns that end in nothing else would be looked for whole.
+_OF_FAILING = ("ailed", "ailure", "FAILED", "rror", "RROR", "imed out", "imeout", "nable to", "annot", "atal", "FATAL")
 _DIGITS = frozenset("0123456789")
 _IN_CLASS = frozenset("^-\\[]")
 
@@ -48,10 +53,24 @@ def needles_of(patterns: Iterable[str]) -> Needles:
 def required_texts(pattern: str) -> Texts | None:
     """Texts of which every match holds one, each with a part that is rare; None where there are none."""
     try:
-        found = _required(regex_tree.parse(pattern))
+        found = _required(regex_tree.parse(_without_caseless(pattern)))
     except InputRefused:
         return None
     return min(found.choices, key=_weight, default=None)
+
+
+def _without_caseless(pattern: str) -> str:
+    """With anything in place of each group that ignores case: what stands beside it is still required."""
+    while (start := pattern.find(_CASELESS)) >= 0:
+        depth = 0
+        for token in _TOKEN.finditer(pattern, start):
+            depth += (token[0] == "(") - (token[0] == ")")
+            if depth == 0:
+                pattern = f"{pattern[:start]}.*{pattern[token.end() :]}"
+                break
+        else:
+            raise InputRefused(f"{pattern!r} does not end")
+    return pattern
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +201,8 @@ def _parts(text: str) -> set[str]:
 @cache
 def _usual_parts() -> frozenset[str]:
     lines = files("affidavit.matching").joinpath("usual_text.txt").read_text("utf-8").splitlines()
-    return frozenset(part for line in lines for part in _parts(line))
+    failing = {part for word in _OF_FAILING for part in _parts(word)}
+    return frozenset(part for line in lines for part in _parts(line)) - failing
 
 
 def _cover(parts_of: dict[str, Texts]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from affidavit.matching.needles import needles_of
 from affidavit.matching.patterns import block_form
 
 # A line with a needle costs as much as so many bytes of an engine's scan.
-DENSE = 4096
+DENSE = 1024
 # After a block that the sieve did not help with, up to so many more are scanned without it.
 _MOST_SKIPPED = 31
 _MADE_FROM = ("needles.py", "regex_tree.py", "usual_text.txt")

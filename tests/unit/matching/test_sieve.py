@@ -40,6 +40,7 @@ NOISE = ("all is well", "a note came", "x" * 300, "", "12 xy", "y y", "is up")
         ("panic{0}x", {"pani"}),
         ("(?i)panic", None),
         ("(?:(?i:panic))", None),
+        (r"(?i:panic[)]|\)x) oopsies", {" oopsies"}),
         (r"[a-z]panic[^x]", {"panic"}),
         (r"p.nic", None),
         (r"\bpanic\b", {"panic"}),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,27 +125,44 @@ class RuleSlots:
 
     @cached_property
     def doubter(self) -> Matcher | None:
-        """Finds among many lines those that are exceptions (by the slot of their rule) or explained (by the slot of
-        the explanation); None where the engine cannot take a pattern that RE2 can."""
+        """Finds by their numbers in `doubts` which wordings stand on many lines; None where the engine cannot take a
+        pattern that RE2 can."""
         try:
-            return compile_matcher(self._doubts, engine=self._engine)
+            return compile_matcher([*enumerate(self.doubts)], engine=self._engine)
         except InputRefused:
             return None
 
     @cached_property
     def _is_doubter_ready(self) -> bool:
-        return is_ready(self._doubts, engine=self._engine)
+        return is_ready([*enumerate(self.doubts)], engine=self._engine)
 
     @cached_property
-    def _doubts(self) -> list[tuple[int, str]]:
-        exceptions = [
-            (number, wording)
-            for number, slot in enumerate(self.table)
-            if slot.says is LineMeaning.FAULT
-            for wording in slot.rule.unless
-        ]
-        contexts = [(number, slot.suppression.context) for number, slot in enumerate(self.table) if slot.suppression]
-        return [*exceptions, *contexts]
+    def doubts(self) -> tuple[str, ...]:
+        """Wordings of exceptions and explanations, each once: many rules share one."""
+        exceptions = (wording for slot in self.table for wording in slot.rule.unless)
+        contexts = (slot.suppression.context for slot in self.table if slot.suppression)
+        return tuple(dict.fromkeys((*exceptions, *contexts)))
+
+    @cached_property
+    def excepting(self) -> NDArray[np.bool_]:
+        """By wording and slot: whether a line with the wording is not the slot's."""
+        found = np.zeros((len(self.doubts), len(self.table)), dtype=np.bool_)
+        number_of = {wording: number for number, wording in enumerate(self.doubts)}
+        for number, slot in enumerate(self.table):
+            if slot.says is LineMeaning.FAULT:
+                found[[number_of[wording] for wording in slot.rule.unless], number] = True
+        return found
+
+    @cached_property
+    def explaining(self) -> NDArray[np.int32]:
+        """By wording and slot: the slot of the first explanation by the wording, or -1."""
+        found = np.full((len(self.doubts), len(self.table)), -1, dtype=np.int32)
+        number_of = {wording: number for number, wording in enumerate(self.doubts)}
+        for number, slot in enumerate(self.table):
+            for suppression, explained in self.explanations.get(slot.rule.id, [])[::-1]:
+                if slot.says is LineMeaning.FAULT:
+                    found[number_of[suppression.context], number] = explained
+        return found
 
     @cached_property
     def matcher(self) -> Matcher:
@@ -243,9 +261,6 @@ class Judge:
         self.must_see = frozenset(self._doubts)
         self._reads = _flags(len(slots.table), self.readers)
         self._asks = _flags(len(slots.table), self.must_see)
-        self._explains = np.full(len(slots.table), -1, dtype=np.int64)
-        for number, doubt in self._doubts.items():
-            self._explains[list(doubt.explained)] = number
 
     def slot_for(self, number: int, line: bytes) -> int | None:
         """The slot that the line counts for; None when it is not the rule's."""
@@ -274,7 +289,11 @@ class Judge:
             found = map(self.slot_for, numbers.tolist(), lines)
             return np.array([-1 if slot is None else slot for slot in found], dtype=np.int64)
         is_readable = [self._is_readable(number, line) for number, line in zip(numbers.tolist(), lines, strict=True)]
-        return np.where(is_readable, self._without_doubt(numbers, lines, doubter), -1)
+        judged = np.full(len(lines), -1, dtype=np.int64)
+        if any(is_readable):
+            rows = np.flatnonzero(is_readable)
+            judged[rows] = self._without_doubt(numbers[rows], [*compress(lines, is_readable)], doubter)
+        return judged
 
     def _is_readable(self, number: int, line: bytes) -> bool:
         readable = self._doubts[number].readable
@@ -285,13 +304,14 @@ class Judge:
         text = bytearray(b"\n".join(lines) + bytes(ROOM))
         hits = np.array(doubter.scan(text, len(text) - ROOM), dtype=np.int64)
         bounds = np.cumsum([len(line) + 1 for line in lines])
-        rows, slots = np.searchsorted(bounds, hits >> SLOT_BITS, side="right"), hits & (1 << SLOT_BITS) - 1
+        rows, wordings = np.searchsorted(bounds, hits >> SLOT_BITS, side="right"), hits & (1 << SLOT_BITS) - 1
         judged = numbers.copy()
         # Suppressions are asked in order: the first that explains a line has it.
-        explaining = np.flatnonzero(self._explains[slots] == numbers[rows])
-        explaining = explaining[np.argsort(-slots[explaining])]
-        judged[rows[explaining]] = slots[explaining]
-        judged[rows[slots == numbers[rows]]] = -1
+        explained = self._slots.explaining[wordings, numbers[rows]]
+        explaining = np.flatnonzero(explained >= 0)
+        explaining = explaining[np.argsort(-explained[explaining])]
+        judged[rows[explaining]] = explained[explaining]
+        judged[rows[self._slots.excepting[wordings, numbers[rows]]]] = -1
         return judged
 
     def confirms(self, number: int, line: bytes) -> bool:
