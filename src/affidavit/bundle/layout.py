@@ -1,6 +1,7 @@
 """Tells what each file of a bundle is and which component wrote each of its lines. The data is in `layout.yaml`."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
@@ -44,6 +45,8 @@ _TAG = re.compile(
     rb"(?:\S+ )?([^\s\[:]+)(?:\[\d+\])?: "
 )
 
+# A header without a time, or with a month in another language. It counts when it names a program that is known.
+_BARE_TAG = re.compile(rb"(?:\S{1,12} +\d{1,2} \d\d:\d\d:\d\d(?:\.\d+)? )?(?:\S+ )?([^\s\[:]+)(?:\[\d+\])?: ")
 
 # Where every component of a journal may write.
 WHOLE_JOURNAL = "var_log/messages"
@@ -57,9 +60,22 @@ def role_of(path: str) -> FileRole:
 
 def component_of(line: bytes | bytearray, role: FileRole) -> str:
     """Who wrote the line: the program it names, else the file's first component."""
-    if len(role.holds) > 1 and (tag := _TAG.match(line)):
+    return _writer(line, role) or (role.holds[0] if role.holds else "unknown")
+
+
+def may_be_by(line: bytes | bytearray, role: FileRole, components: Collection[str]) -> bool:
+    """Whether one of the components may have written the line: any that the file holds when it names no program."""
+    writer = _writer(line, role)
+    return any(each in components for each in role.holds) if writer is None else writer in components
+
+
+def _writer(line: bytes | bytearray, role: FileRole) -> str | None:
+    """None for a line of a journal that names no program."""
+    if len(role.holds) < 2:
+        return role.holds[0] if role.holds else None
+    if (tag := _TAG.match(line)) is not None:
         return _programs().get(tag[1], role.holds[0])
-    return role.holds[0] if role.holds else "unknown"
+    return _programs().get(bare[1]) if (bare := _BARE_TAG.match(line)) is not None else None
 
 
 def component_named(line: bytes) -> str | None:

@@ -11,11 +11,11 @@ from affidavit.bundle.layout import (
     ANY,
     FileKind,
     FileRole,
-    component_of,
     components,
     example_path,
     glob_pattern,
     is_flat_file,
+    may_be_by,
     role_of,
 )
 from affidavit.evidence.severity import Severity
@@ -117,8 +117,8 @@ class Rule(Described):
         return self.owns(line, path, role) and not self.exceptions.match(line)
 
     def owns(self, line: bytes, path: str, role: FileRole) -> bool:
-        """Whether a component that the rule reads wrote the line."""
-        return self._reads_all_of(path, role) or component_of(line, role) in self.reads
+        """Whether a component that the rule reads wrote the line, or may have: a line need not say who wrote it."""
+        return self._reads_all_of(path, role) or may_be_by(line, role, self.reads)
 
     def fires_on(self, line: bytes, path: str, role: FileRole) -> bool:
         """Whether the rule fires on one line, by RE2 alone. This defines what the rule means."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from affidavit.bundle.layout import OTHER_LOG, UNKNOWN_ROLE, role_of
+from affidavit.bundle.layout import OTHER_LOG, UNKNOWN_ROLE, WHOLE_JOURNAL, may_be_by, role_of
 from affidavit.bundle.recognition import LogForm, RecognisedBy, log_forms, recognise, refuse_misread
 from affidavit.errors import InputRefused
 from affidavit.evaluation.generator import BundleSpec, Layout, generate
@@ -105,3 +105,19 @@ def test_a_drivers_log_that_names_the_kubelet_stays_the_drivers_and_a_kubelets_l
     assert recognise(path, driver).read_as == path
     assert recognise(path, driver.replace(b"the kubelet", b"it") * 20 + driver * 4).read_as == path
     assert recognise(path, kubelet * 10).read_as == "kubelet/kubelet.log"
+
+
+@pytest.mark.parametrize(
+    ("line", "readers"),
+    [
+        ("Jan 15 10:25:03 ip-10-0-1-23 kernel: XFS (dm-4): Corruption detected", {"kernel"}),
+        ("kernel: XFS (dm-4): Corruption detected", {"kernel"}),
+        ("12月 12 11:44:22 node-1 kubelet[11778]: E1212 11:44:22.849805 lost", {"kubelet"}),
+        ("Jan 15 10:25:03 ip-10-0-1-23 widgetd[7]: XFS (dm-4): Corruption detected", {"system"}),
+        ("XFS (dm-4): Corruption detected", {"kernel", "kubelet", "system"}),
+    ],
+)
+def test_a_line_of_a_journal_is_read_by_rules_of_who_wrote_it_or_may_have(line: str, readers: set[str]) -> None:
+    role = role_of(WHOLE_JOURNAL)
+    found = {each for each in ("kernel", "kubelet", "system") if may_be_by(line.encode(), role, [each])}
+    assert found == readers

@@ -10,7 +10,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from affidavit.bundle.layout import FileRole, component_of, role_of
+from affidavit.bundle.layout import FileRole, may_be_by, role_of
 from affidavit.errors import InputRefused
 from affidavit.index.scanning.hits import Column, FileHits
 from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher, is_ready, thrifty_matcher
@@ -265,7 +265,7 @@ class Judge:
     def slot_for(self, number: int, line: bytes) -> int | None:
         """The slot that the line counts for; None when it is not the rule's."""
         doubt = self._doubts[number]
-        if doubt.readable is not None and component_of(line, self._role) not in doubt.readable:
+        if doubt.readable is not None and not may_be_by(line, self._role, doubt.readable):
             return None
         if doubt.exceptions is not None and doubt.exceptions.match(line):
             return None
@@ -297,7 +297,7 @@ class Judge:
 
     def _is_readable(self, number: int, line: bytes) -> bool:
         readable = self._doubts[number].readable
-        return readable is None or component_of(line, self._role) in readable
+        return readable is None or may_be_by(line, self._role, readable)
 
     def _without_doubt(self, numbers: Column, lines: list[bytes], doubter: Matcher) -> Column:
         """Ask about all lines in one scan, as if they were a file."""
