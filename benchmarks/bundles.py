@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from affidavit.bundle.layout import component_of, role_of
+from affidavit.bundle.layout import FileRole, component_of, role_of
 from affidavit.evaluation.generator import BulkSpec, BulkTruth, write_bulk
 from affidavit.evidence.severity import Severity
+from affidavit.index.scanning.slots import turn_of
 from affidavit.rules.pack import RulePack
 from affidavit.rules.rule import Rule, placed
 
@@ -69,10 +70,20 @@ def expected_counts(bundle: BigBundle, pack: RulePack) -> Counter[tuple[str, str
             file.seek(plant.first_offset)
             line = file.readline().rstrip(b"\r\n")
         role = role_of(plant.file)
-        for rule in pack.rules:
-            if rule.fires_on(line, plant.file, role):
+        said = [rule for rule in pack.rules if _says_something(rule, line, plant.file, role)]
+        first = min((turn_of(rule) for rule in said), default=0)
+        for rule in said:
+            if turn_of(rule) == first and rule.fires_on(line, plant.file, role):
                 counts[rule.id, plant.file] += plant.count
     return counts
+
+
+def _says_something(rule: Rule, line: bytes, path: str, role: FileRole) -> bool:
+    """Rules of last resort are silent on lines that clear or announce another rule's fault, too."""
+    if rule.fires_on(line, path, role):
+        return True
+    is_read = rule.reads_file(path, role) and rule.owns(line, path, role)
+    return is_read and (rule.clearing.match(line) or rule.planning.match(line))
 
 
 def patterns_file(pack: RulePack) -> Path:

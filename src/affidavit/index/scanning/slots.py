@@ -98,7 +98,7 @@ class RuleSlots:
     @cached_property
     def turns(self) -> NDArray[np.int8]:
         """By slot: when its rule has its say about a line. Rules of last resort come behind all others, worst first."""
-        return np.array([_turn(slot.rule) for slot in self.table], dtype=np.int8)
+        return np.array([turn_of(slot.rule) for slot in self.table], dtype=np.int8)
 
     def told_once(self, hits: FileHits) -> FileHits:
         """Without hits of last resort on lines of which a rule before them tells something."""
@@ -223,7 +223,7 @@ class RuleSlots:
         return tuple(rule for rule in self._pack.rules if rule.globs)
 
 
-def _turn(rule: Rule) -> int:
+def turn_of(rule: Rule) -> int:
     return 1 + rule.severity.rank if rule.last_resort else 0
 
 
