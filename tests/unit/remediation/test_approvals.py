@@ -250,3 +250,17 @@ def test_in_doubt_two_names_are_one_person(one, other, is_same):
     assert is_same_person(one, other) is is_same_person(other, one) is is_same
     assert len(others_than("robot", [one, other])) == (1 if is_same else 2)
     assert others_than(one, [other]) == ([] if is_same else [other])
+
+
+def test_a_record_that_grows_while_it_is_proven_is_not_called_broken(workshop):
+    row = workshop.awaiting(a_plan(workshop, needed_approvals=2))
+    stored, looks = workshop.plans.stored_entries, []
+
+    def meanwhile(plan_id: str) -> Any:
+        looks.append(plan_id)
+        if len(looks) == 1:
+            approve(workshop, row, ALICE)
+        return stored(plan_id)
+
+    workshop.plans.stored_entries = meanwhile
+    assert list(broken_record(workshop.plans, row.plan_id)) == []

@@ -385,3 +385,56 @@ def test_an_approval_in_the_record_under_a_second_name_is_not_a_second_person(wo
         with pytest.raises(InvariantBroken, match="not approved by enough people"):
             workshop.executor.run(row.plan_id)
     assert workshop.door.grants == []
+
+
+def test_drift_between_two_steps_takes_the_first_back(workshop, client, sandbox):
+    names = [make_function(sandbox, f"orders-{uuid4().hex[:8]}") for _ in range(2)]
+    for name in names:
+        client.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
+    row = workshop.approved(
+        workshop.plan(*(workshop.action(CONCURRENCY, arn_of(name), {"reserved": 5}) for name in names))
+    )
+    workshop.door.after = lambda _: client.put_function_concurrency(
+        FunctionName=names[1], ReservedConcurrentExecutions=1
+    )
+    row = workshop.executor.run(row.plan_id)
+    assert (row.phase, "is no longer as the plan says" in row.reason) == (Phase.UNDONE, True)
+    assert [reserved(client, name) for name in names] == [0, 1]
+
+
+def test_drift_between_two_undos_is_left_alone(workshop, client, sandbox):
+    names = [make_function(sandbox, f"orders-{uuid4().hex[:8]}") for _ in range(2)]
+    for name in names:
+        client.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
+    plan = workshop.plan(*(workshop.action(CONCURRENCY, arn_of(name), {"reserved": 5}) for name in names))
+    workshop.executor.run(workshop.approved(plan).plan_id)
+    # The last one is taken back first.
+    workshop.door.after = lambda _: client.put_function_concurrency(
+        FunctionName=names[0], ReservedConcurrentExecutions=9
+    )
+    row = workshop.executor.undo(plan.plan_id, ALICE.identity)
+    assert (row.phase, "changed right before it was undone" in row.reason) == (Phase.UNDO_FAILED, True)
+    assert [reserved(client, name) for name in names] == [9, 0]
+
+
+def test_a_change_while_the_proof_is_awaited_is_no_repair(workshop, client, broken):
+    row = workshop.approved(workshop.plan(workshop.action(CONCURRENCY, arn_of(broken), {"reserved": 5})))
+    look = workshop.runs.look
+
+    def somebody_writes(*words: Any, **named: Any) -> Any:
+        client.put_function_concurrency(FunctionName=broken, ReservedConcurrentExecutions=9)
+        return look(*words, **named)
+
+    workshop.runs.look = somebody_writes
+    row = workshop.executor.run(row.plan_id)
+    assert (row.phase, "while the proof was awaited" in row.reason) == (Phase.UNDO_FAILED, True)
+    assert reserved(client, broken) == 9
+
+
+def test_nobody_takes_over_from_an_executor_that_is_alive(workshop, broken):
+    plan = workshop.plan(workshop.action(CONCURRENCY, arn_of(broken), {"reserved": 5}))
+    started = workshop.executor.redeem(workshop.approved(plan), plan)
+    workshop.clock.pass_by(timedelta(minutes=19))
+    with pytest.raises(Conflict, match="is being carried out"):
+        workshop.executor.run(plan.plan_id)
+    assert workshop.plans.get(plan.plan_id) == started

@@ -251,3 +251,27 @@ def test_two_hundred_injected_orders_give_no_unregistered_action_and_no_wider_ar
 def _resolved(case: Case, diagnosis: Diagnosis, said: list[Any]) -> Plan:
     resolver = Resolver(reader=case.workshop.reader, sources=KnownSources(said), clock=case.workshop.clock)
     return resolver.resolve(case.incident, diagnosis, created_by=ROBOT)
+
+
+def test_each_refusal_of_the_critic_says_its_own_reason(case):
+    plan = case.resolve()
+    (action,) = plan.actions
+    other = replace(plan.symptom, subject=Subject(kind=SubjectKind.FUNCTION, id="another"))
+    elsewhere = action.target.replace("000000000000", "999999999999")
+    refused = {
+        "another account or region than its incident": replace(plan, region="eu-west-1"),
+        "its proof is not about the subject": replace(plan, symptom=other),
+        "its arguments are not those of": _with(plan, arguments={"reserved": 7, "also": 1}),
+        "is in another account or region than the plan": _with(plan, target=elsewhere),
+        "the live state is not its precondition": _with(plan, precondition=precondition_of({"reserved": 3})),
+        "it changes nothing": _with(plan, expected=action.precondition.state),
+    }
+    for words, changed in refused.items():
+        assert any(words in why for why in case.refusals(changed)), words
+    diagnosis = case.diagnosis.model_copy(update={"fault_types": (FaultType.DEPENDENCY,)})
+    case.throttled = lambda: diagnosis
+    assert any("repairs none of the faults" in why for why in case.refusals(plan))
+
+
+def _with(plan: Plan, **changes: Any) -> Plan:
+    return replace(plan, actions=(replace(plan.actions[0], **changes),))

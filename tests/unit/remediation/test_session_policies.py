@@ -5,8 +5,8 @@ import pytest
 from tests.support.repaired_function import executor_role
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.remediation.changer import AssumedRoleDoor
-from affidavit.errors import UpstreamFailed
+from affidavit.adapters.aws.remediation.changer import AssumedRoleDoor, session_policy
+from affidavit.errors import InputRefused, UpstreamFailed
 from affidavit.ports.aws_calls import ApiCall, Grant
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
@@ -68,3 +68,12 @@ def test_every_other_call_of_the_catalog_is_denied_to_the_credential_of_each_typ
                     held.call(call)
                 denied += 1
     assert (len(AIMS), len(every), denied) == (17, 25, 398)
+
+
+@pytest.mark.parametrize("name", ["orders*", "order?", "${aws:username}"])
+def test_a_name_that_iam_reads_as_a_pattern_gets_no_credential(name: str) -> None:
+    calls = action_type("lambda.concurrency.restore").calls(
+        Aim(target=f"arn:aws:lambda:{HERE}:function:{name}", arguments={"reserved": 5}), None
+    )
+    with pytest.raises(InputRefused, match="more than one thing"):
+        session_policy(calls)

@@ -16,7 +16,7 @@ AS_READ = "(as read right before the call)"
 def rendered(data: bytes, seal: Seal) -> str:
     """Raises InvariantBroken when the bytes are not those that were sealed."""
     plan = plan_from_bytes(data, seal)
-    return "\n".join([*_head(plan), *_actions(plan), *_tail(plan, seal)])
+    return "\n".join(_one_line(line) for line in (*_head(plan), *_actions(plan), *_tail(plan, seal)))
 
 
 def summary(plan: Plan) -> Iterator[str]:
@@ -24,7 +24,7 @@ def summary(plan: Plan) -> Iterator[str]:
     yield f"Plan {plan.plan_id} for incident {plan.incident_id}: risk {plan.risk}, {plan.needed_approvals} approval(s)"
     for number, action in enumerate(plan.actions, start=1):
         yield f"  {number}. {action.type} on {action.target}, as {action.source.kind} {action.source.sha256[:12]} says"
-    yield from (f"  Stays advice: {one.step} ({one.why})" for one in plan.advice)
+    yield from (_one_line(f"  Stays advice: {one.step} ({one.why})") for one in plan.advice)
 
 
 def undo_lines(plan: Plan) -> Iterator[str]:
@@ -36,8 +36,8 @@ def undo_lines(plan: Plan) -> Iterator[str]:
 
 def unified(before: JsonValue, after: JsonValue) -> str:
     """A unified diff of two JSON values."""
-    lines = (_pretty(before).splitlines(), _pretty(after).splitlines())
-    return "\n".join(list(difflib.unified_diff(*lines, "before", "after", lineterm="", n=2)))
+    lines = (_pretty(before).split("\n"), _pretty(after).split("\n"))
+    return "\n".join(_one_line(line) for line in difflib.unified_diff(*lines, "before", "after", lineterm="", n=2))
 
 
 def _head(plan: Plan) -> Iterator[str]:
@@ -85,6 +85,11 @@ def _tail(plan: Plan, seal: Seal) -> Iterator[str]:
         yield f"Stays advice: {advice.step} ({advice.why})"
     yield f"Seal {seal}"
     yield f"To approve, type its last characters: {typed_part(seal)}"
+
+
+def _one_line(line: str) -> str:
+    """No value of a plan, and no word of who made the diagnosis, can pose as a line of what is approved."""
+    return "\\n".join(line.splitlines())
 
 
 def _pretty(value: JsonValue) -> str:

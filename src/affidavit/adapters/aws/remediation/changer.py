@@ -86,7 +86,8 @@ class _AssumedChanger:
 
 
 def session_policy(calls: Sequence[ApiCall]) -> str:
-    """A policy of exactly these calls. Raises InputRefused when STS would not take it."""
+    """A policy of exactly these calls. Raises InputRefused when STS would not take it, or it would reach more."""
+    _check_names_one_thing(calls)
     statements: list[Any] = []
     for statement in (one for call in calls for one in _statements(call)):
         if statement not in statements:
@@ -98,6 +99,13 @@ def session_policy(calls: Sequence[ApiCall]) -> str:
             hint="propose the actions in two plans",
         )
     return text
+
+
+def _check_names_one_thing(calls: Sequence[ApiCall]) -> None:
+    """IAM reads a star, a question mark or a variable in a name as a pattern."""
+    for resource in (one for call in calls for one in (call.resource, *(also for _, also in call.also))):
+        if any(mark in resource for mark in ("*", "?", "${")):
+            raise InputRefused(f"{resource} names more than one thing", hint="a repair is of one thing, by its ARN")
 
 
 def sts_name(text: str) -> str:
