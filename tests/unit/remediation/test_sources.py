@@ -61,6 +61,15 @@ def test_values_of_environment_variables_never_enter_a_source() -> None:
     assert made.document["requestParameters"] == {"functionName": "f"}
 
 
+def test_a_version_says_the_same_whatever_lambda_reports_of_its_state() -> None:
+    version = {"FunctionArn": f"{ARN}:1", "LastModified": "2026-01-15T09:00:00.000+0000", "Timeout": 3}
+    pending = {**version, "State": "Pending", "StateReasonCode": "Creating", "RevisionId": "a"}
+    active = {**version, "State": "Active", "LastUpdateStatus": "Successful", "RevisionId": "b"}
+    first, second = (documents.of_function_version(one, has_good_variables=True) for one in (pending, active))
+    assert first == second
+    assert first.document["Timeout"] == 3
+
+
 def test_only_calls_that_set_an_alias_tell_its_former_target() -> None:
     request = {"functionName": "f", "name": "live", "functionVersion": "7"}
     event = {"eventTime": "2026-01-15T09:00:00Z", "eventName": "UpdateAlias20150331", "requestParameters": request}

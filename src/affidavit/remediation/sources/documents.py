@@ -19,6 +19,10 @@ def of_event(event: Item) -> SourceDocument:
     return _made(SourceKind.TRAIL_EVENT, str(event["eventID"]), moment(str(event["eventTime"])), _without_values(event))
 
 
+# What Lambda reports of a version and changes by itself, as when nobody called it for long.
+_PASSING = ("State", "LastUpdateStatus", "RevisionId")
+
+
 def of_policy_version(arn: str, version: PolicyVersion, document: Item) -> SourceDocument:
     said: Item = {"policy_arn": arn, "version_id": version.version_id, "document": document}
     return _made(SourceKind.POLICY_VERSION, f"{arn}#{version.version_id}", moment(version.created_at), said)
@@ -26,7 +30,8 @@ def of_policy_version(arn: str, version: PolicyVersion, document: Item) -> Sourc
 
 def of_function_version(configuration: Item, *, has_good_variables: bool) -> SourceDocument:
     at = moment(str(configuration.get("LastModified")))
-    said: Item = {**configuration, GOOD_VARIABLES: has_good_variables}
+    lasting = {key: value for key, value in configuration.items() if not key.startswith(_PASSING)}
+    said: Item = {**lasting, GOOD_VARIABLES: has_good_variables}
     return _made(SourceKind.FUNCTION_VERSION, str(configuration["FunctionArn"]), at, said)
 
 
