@@ -134,6 +134,8 @@ def _verdict(rule: Rule, line: bytes, path: str, pack: RulePack) -> tuple[LineVe
             LineVerdict.OTHER_COMPONENT,
             f"{component_of(line, role)} wrote the line, and it reads {', '.join(rule.reads)}",
         )
+    if rule.also and not rule.demands.match(line):
+        return LineVerdict.EXCEPTED, f"it says nothing of what `also` asks for: {', '.join(rule.also)[:120]}"
     if taken_out := rule.exceptions.which(line):
         return LineVerdict.EXCEPTED, f"`unless` takes it out: {rule.unless[min(taken_out)]}"
     for suppression in pack.suppressions:
@@ -213,7 +215,8 @@ def look_alikes(rule: Rule, pack: RulePack) -> dict[str, str]:
 
 def also_firing(rule: Rule, pack: RulePack) -> list[str]:
     shown = [placed(sample, rule) for sample in rule.samples.fires]
-    others = (other for other in pack.rules if other.id != rule.id)
+    # Rules of last resort have the line only where no other rule does.
+    others = (other for other in pack.rules if other.id != rule.id and not other.last_resort)
     return [other.id for other in others if any(other.fires_on(*each) for each in shown)]
 
 
@@ -279,6 +282,7 @@ def _long_words(texts: Iterable[str]) -> set[str]:
 def _duplicates(rule: Rule, library: RuleLibrary) -> Iterator[InputRefused]:
     hint = "patch that rule, replace it by its id, or give this one another wording"
     others = [other for other in library.pack.rules if other.id != rule.id and other.id in library.catalog.rules]
+    others = [other for other in others if not other.last_resort]
     rivals = [other for other in others if set(other.reads) & {*rule.reads, ANY}]
     same = {(wording, other.id) for other in rivals for wording in rule.match if wording in other.match}
     for wording, other in sorted(same):

@@ -140,9 +140,9 @@ def rule_problems(rule: Rule, known: Mapping[str, Rule]) -> Iterator[InputRefuse
     if unknown := [*rule.unknown_reads(), *(other for other in rule.mistaken_for if other not in known)]:
         yield InputRefused(f"rule {rule.id} names {', '.join(unknown)}, which does not exist")
     try:
-        _ = rule.wordings, rule.exceptions, rule.clearing, rule.planning
+        _ = rule.wordings, rule.demands, rule.exceptions, rule.clearing, rule.planning
     except InputRefused:
-        yield from _unusable_patterns(*rule.match, *rule.unless, *rule.cleared_by, *rule.planned_by)
+        yield from _unusable_patterns(*rule.match, *rule.also, *rule.unless, *rule.cleared_by, *rule.planned_by)
     else:
         yield from _sample_problems(rule)
         yield from _unshown_wordings(rule, rule.match, rule.wordings, rule.samples.fires)

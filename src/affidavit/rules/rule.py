@@ -87,6 +87,8 @@ class Described(_Data):
 
 class Rule(Described):
     match: Annotated[Texts, Field(min_length=1)]
+    also: Texts = ()
+    """A line must match one of these, too. They are asked of hits alone, so `level=warn` stays a cheap wording."""
     unless: Texts = ()
     cleared_by: Texts = ()
     planned_by: Texts = ()
@@ -114,7 +116,11 @@ class Rule(Described):
 
     def accepts(self, line: bytes, path: str, role: FileRole) -> bool:
         """Whether a line that matches really belongs to this rule."""
-        return self.owns(line, path, role) and not self.exceptions.match(line)
+        return self.owns(line, path, role) and self.means_it(line)
+
+    def means_it(self, line: bytes) -> bool:
+        """Whether a line that matches says what `also` asks for, and nothing of `unless`."""
+        return (not self.also or self.demands.match(line)) and not self.exceptions.match(line)
 
     def owns(self, line: bytes, path: str, role: FileRole) -> bool:
         """Whether a component that the rule reads wrote the line, or may have: a line need not say who wrote it."""
@@ -138,6 +144,10 @@ class Rule(Described):
     @cached_property
     def wordings(self) -> Wordings:
         return Wordings(self.match)
+
+    @cached_property
+    def demands(self) -> Wordings:
+        return Wordings(self.also)
 
     @cached_property
     def exceptions(self) -> Wordings:

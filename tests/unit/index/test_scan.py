@@ -136,10 +136,10 @@ def test_rules_of_last_resort_tell_only_of_lines_that_no_other_rule_knows_and_th
     pack = a_pack(
         a_rule("test.kaput", "KAPUT", severity="low"),
         a_rule("test.error", "error", severity="medium", last_resort=True, unless=["harmless"]),
-        a_rule("test.any-error", "error", severity="low", last_resort=True),
+        a_rule("test.any-error", "error", severity="low", last_resort=True, also=["harm", "loss"], fires="error, harm"),
         a_suppression("drill", ["test.kaput"], "drill", suppressed="KAPUT drill", kept="KAPUT"),
     )
-    some = b"error\nKAPUT error\nerror KAPUT drill\nerror, harmless\nKAPUT\nfine\n"
+    some = b"error\nKAPUT error\nerror KAPUT drill\nerror, harmless\nKAPUT\nfine, no harm\n"
     index = analyze_files({PATH: some * times}, pack, tmp_path).index
     assert {(finding.rule, finding.evidence.excerpt, finding.count) for finding in index.findings} == {
         ("test.error", "error", times),

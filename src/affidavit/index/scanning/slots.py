@@ -243,6 +243,7 @@ class _Doubt:
     """What is left to ask about a line on which a slot's pattern matched; None where nothing is."""
 
     readable: frozenset[str] | None
+    demands: Wordings | None
     exceptions: Wordings | None
     explanations: Wordings | None
     explained: tuple[int, ...]
@@ -265,7 +266,7 @@ class Judge:
     def slot_for(self, number: int, line: bytes) -> int | None:
         """The slot that the line counts for; None when it is not the rule's."""
         doubt = self._doubts[number]
-        if doubt.readable is not None and not may_be_by(line, self._role, doubt.readable):
+        if not self._is_meant(number, line):
             return None
         if doubt.exceptions is not None and doubt.exceptions.match(line):
             return None
@@ -288,16 +289,19 @@ class Judge:
         if doubter is None:
             found = map(self.slot_for, numbers.tolist(), lines)
             return np.array([-1 if slot is None else slot for slot in found], dtype=np.int64)
-        is_readable = [self._is_readable(number, line) for number, line in zip(numbers.tolist(), lines, strict=True)]
+        is_meant = [self._is_meant(number, line) for number, line in zip(numbers.tolist(), lines, strict=True)]
         judged = np.full(len(lines), -1, dtype=np.int64)
-        if any(is_readable):
-            rows = np.flatnonzero(is_readable)
-            judged[rows] = self._without_doubt(numbers[rows], [*compress(lines, is_readable)], doubter)
+        if any(is_meant):
+            rows = np.flatnonzero(is_meant)
+            judged[rows] = self._without_doubt(numbers[rows], [*compress(lines, is_meant)], doubter)
         return judged
 
-    def _is_readable(self, number: int, line: bytes) -> bool:
-        readable = self._doubts[number].readable
-        return readable is None or may_be_by(line, self._role, readable)
+    def _is_meant(self, number: int, line: bytes) -> bool:
+        """Whether the line may be of a component that the rule reads, and says what the rule asks for besides."""
+        doubt = self._doubts[number]
+        if doubt.readable is not None and not may_be_by(line, self._role, doubt.readable):
+            return False
+        return doubt.demands is None or doubt.demands.match(line)
 
     def _without_doubt(self, numbers: Column, lines: list[bytes], doubter: Matcher) -> Column:
         """Ask about all lines in one scan, as if they were a file."""
@@ -329,8 +333,9 @@ def _doubt(slots: RuleSlots, slot: Slot, path: str, role: FileRole) -> _Doubt | 
     explanations = slots.explanations.get(rule.id, []) if is_fault else []
     doubt = _Doubt(
         readable=None if rule.owns_all_of(path, role) else frozenset(rule.reads),
+        demands=rule.demands if is_fault and rule.also else None,
         exceptions=rule.exceptions if is_fault and rule.unless else None,
         explanations=Wordings([suppression.context for suppression, _ in explanations]) if explanations else None,
         explained=tuple(number for _, number in explanations),
     )
-    return doubt if doubt.readable or doubt.exceptions or doubt.explanations else None
+    return doubt if doubt.readable or doubt.demands or doubt.exceptions or doubt.explanations else None
