@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
-from tests.support.many_incidents import write_many
+from tests.support.pages.many_incidents import write_many
 
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.bootstrap import build_app

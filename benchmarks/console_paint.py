@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Page
 from tests.browser.chromium import CHROMIUM, chromium
 from tests.browser.console.filled import visited
 from tests.browser.pages import multiplied, page_of, saved
-from tests.support.bundles import analyze_at
-from tests.support.console import served
+from tests.support.archives.bundles import analyze_at
+from tests.support.pages.console import served
 
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.knowledge import load_knowledge

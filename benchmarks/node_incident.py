@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import urllib3
-from tests.support.node_incidents import alarm
+from tests.support.investigations.node_incidents import alarm
 
 from affidavit.entrypoints.lambdas import on_bundle_uploaded, on_incident
 from affidavit.incidents.incident import IncidentId

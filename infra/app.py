@@ -5,17 +5,17 @@ from pathlib import Path
 from aws_cdk import App, BootstraplessSynthesizer, Validations
 from cdk_nag import AwsSolutionsChecks
 
-from infra.agentcore import AgentCore
-from infra.console import Console
-from infra.demo import Demo
-from infra.network import Network
-from infra.node_logs import NodeLogs
-from infra.observability import Observability
 from infra.options import Options
-from infra.remediation import Remediation
-from infra.state import State
-from infra.storage import Storage
-from infra.supervisor import Supervisor
+from infra.parts.network import Network
+from infra.stacks.agentcore import AgentCore
+from infra.stacks.console import Console
+from infra.stacks.demo import Demo
+from infra.stacks.node_logs import NodeLogs
+from infra.stacks.observability import Observability
+from infra.stacks.remediation import Remediation
+from infra.stacks.state import State
+from infra.stacks.storage import Storage
+from infra.stacks.supervisor import Supervisor
 
 
 def build(options: Options, out: Path) -> App:

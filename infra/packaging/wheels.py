@@ -12,7 +12,7 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from infra.closure import Target
+from infra.packaging.closure import Target
 
 _ENTRY = re.compile(r"^([A-Za-z0-9._-]+)==", re.MULTILINE)
 # Lambda's Python runs on Amazon Linux 2023, which has glibc 2.34.

@@ -16,11 +16,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from infra.closure import Target, closure
-from infra.starting import failure, interpreter
-from infra.wheels import from_index, from_installed
+from infra.packaging.closure import Target, closure
+from infra.packaging.starting import failure, interpreter
+from infra.packaging.wheels import from_index, from_installed
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 OURS = ROOT / "src" / "affidavit"
 LOCK = ROOT / "requirements.lock"
 # Lambda's own: a package and its layers together, unpacked.
@@ -253,7 +253,3 @@ def _started(built: Sequence[Built], out: Path, target: Target) -> int:
     if not failures:
         print(f"started in Python {target.python}: {', '.join(each.name for each in wanted)}")
     return 1 if failures else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

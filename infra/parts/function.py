@@ -14,7 +14,7 @@ from constructs import Construct
 
 from infra import names
 from infra.options import ARCHITECTURE, RUNTIME, Options
-from infra.wildcards import acknowledge, explain
+from infra.rights.wildcards import acknowledge, explain
 
 ARTIFACTS = "ArtifactsBucket"
 _NOT_THE_LATEST = "The newest Python that our packages were really started in; Lambda supports it for years to come."

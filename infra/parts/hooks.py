@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from aws_cdk import Aspects, CfnCondition, CfnOutput, CfnParameter, Duration, Fn, Stack
 from aws_cdk import aws_lambda as lambda_
 
-from infra import grants, names
-from infra.conditional import OnlyIf
-from infra.function import PackagedFunction, Spec
+from infra import names
 from infra.options import HOOK_SECRETS, Options
-from infra.state import INCIDENT_CONTEXT, INCIDENT_STATE
-from infra.storage import Storage
-from infra.throttled_api import ThrottledApi
+from infra.parts.conditional import OnlyIf
+from infra.parts.function import PackagedFunction, Spec
+from infra.parts.throttled_api import ThrottledApi
+from infra.rights import grants
+from infra.stacks.state import INCIDENT_CONTEXT, INCIDENT_STATE
+from infra.stacks.storage import Storage
 
 _CONCURRENCY = 10
 

@@ -7,8 +7,8 @@ from constructs import Construct
 
 from infra import names
 from infra.options import Options
-from infra.state import STATE
-from infra.wildcards import acknowledge
+from infra.rights.wildcards import acknowledge
+from infra.stacks.state import STATE
 
 ADDRESSES = "10.0.0.0/16"
 

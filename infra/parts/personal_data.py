@@ -3,8 +3,8 @@
 from aws_cdk import CfnCondition, CfnParameter, CfnResource, Fn, Stack
 from aws_cdk import aws_iam as iam
 
-from infra.function import PackagedFunction
-from infra.wildcards import explain
+from infra.parts.function import PackagedFunction
+from infra.rights.wildcards import explain
 
 
 class PersonalData:

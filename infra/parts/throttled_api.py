@@ -9,9 +9,9 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infra.function import PackagedFunction
 from infra.options import Options
-from infra.wildcards import acknowledge
+from infra.parts.function import PackagedFunction
+from infra.rights.wildcards import acknowledge
 
 REQUESTS_PER_SECOND = 20
 BURST = 40

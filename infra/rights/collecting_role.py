@@ -8,10 +8,10 @@ from constructs import Construct
 
 from infra import names
 from infra.options import Options
-from infra.runbook_role import CLUSTER_TAGS, RUNBOOK
-from infra.state import STATE
-from infra.statements import allowing
-from infra.wildcards import explain
+from infra.rights.runbook_role import CLUSTER_TAGS, RUNBOOK
+from infra.rights.statements import allowing
+from infra.rights.wildcards import explain
+from infra.stacks.state import STATE
 
 NAME = "node-collector"
 # Ways to a node's logs whose archives we put ourselves, or let the node monitoring agent put by a signed link.

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from infra import names
-from infra.function import PackagedFunction
 from infra.options import KEY_PARAMETER, Options
-from infra.runbook_role import RUNBOOK, RunbookRole
+from infra.parts.function import PackagedFunction
+from infra.rights.runbook_role import RUNBOOK, RunbookRole
 
 
 def use_table(function: PackagedFunction, table: str) -> None:

@@ -9,11 +9,11 @@ from aws_cdk import CfnCondition, CfnParameter, CfnResource, Fn, Stack
 from aws_cdk import aws_iam as iam
 
 from infra import names
-from infra.function import PackagedFunction
 from infra.options import Options
-from infra.state import STATE
-from infra.statements import allowing
-from infra.wildcards import explain
+from infra.parts.function import PackagedFunction
+from infra.rights.statements import allowing
+from infra.rights.wildcards import explain
+from infra.stacks.state import STATE
 
 _ROLES = "arn:{partition}:iam::{account}:role/*"
 _POLICIES = ("arn:{partition}:iam::{account}:policy/*", "arn:{partition}:iam::aws:policy/*")

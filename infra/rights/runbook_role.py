@@ -8,8 +8,8 @@ from constructs import Construct
 
 from infra import names
 from infra.options import Options
-from infra.statements import allowing
-from infra.wildcards import explain
+from infra.rights.statements import allowing
+from infra.rights.wildcards import explain
 
 # Tags whose value is the cluster's name. Whoever made the node decides which of them it has.
 CLUSTER_TAGS = {

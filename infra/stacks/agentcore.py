@@ -9,12 +9,13 @@ from constructs import Construct
 
 from affidavit.entrypoints.mcp.tools.catalog import NODES
 from affidavit.entrypoints.mcp.tools.gateway_schemas import gateway_tools
-from infra import grants, names
-from infra.function import PackagedFunction, Spec
+from infra import names
 from infra.options import Options
-from infra.personal_data import PersonalData
-from infra.state import STATE
-from infra.storage import Storage
+from infra.parts.function import PackagedFunction, Spec
+from infra.parts.personal_data import PersonalData
+from infra.rights import grants
+from infra.stacks.state import STATE
+from infra.stacks.storage import Storage
 
 TARGET = "nodes"
 

@@ -3,13 +3,13 @@
 from aws_cdk import CfnOutput, CfnParameter, Duration, Stack
 from constructs import Construct
 
-from infra import grants
-from infra.function import PackagedFunction, Spec
 from infra.options import CONSOLE_SECRETS, Options
-from infra.personal_data import PersonalData
-from infra.state import INCIDENT_CONTEXT, INCIDENT_STATE, STATE, stores
-from infra.storage import Storage
-from infra.throttled_api import address_of
+from infra.parts.function import PackagedFunction, Spec
+from infra.parts.personal_data import PersonalData
+from infra.parts.throttled_api import address_of
+from infra.rights import grants
+from infra.stacks.state import INCIDENT_CONTEXT, INCIDENT_STATE, STATE, stores
+from infra.stacks.storage import Storage
 
 _CHOICES = {
     "ConsoleUrl": ("CONSOLE_URL", "", "address people open, when a domain of yours is before the console"),

@@ -9,12 +9,12 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct, IConstruct
 
 from infra import names
-from infra.function import PackagedFunction, Spec
-from infra.network import ADDRESSES, closed_group, lead_to
 from infra.options import Options
-from infra.storage import Storage, dead_letter_queue
-from infra.supervisor import Supervisor
-from infra.wildcards import acknowledge, explain
+from infra.parts.function import PackagedFunction, Spec
+from infra.parts.network import ADDRESSES, closed_group, lead_to
+from infra.rights.wildcards import acknowledge, explain
+from infra.stacks.storage import Storage, dead_letter_queue
+from infra.stacks.supervisor import Supervisor
 
 _SERVICES = ec2.InterfaceVpcEndpointAwsService
 METRICS = "DataProcessor"

@@ -4,16 +4,17 @@ from aws_cdk import Aspects, CfnCondition, CfnOutput, CfnParameter, Duration, Fn
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra import grants, names
-from infra.conditional import OnlyIf
-from infra.function import PackagedFunction, Spec
-from infra.network import Network
-from infra.oauth import oauth_environment
+from infra import names
 from infra.options import KEY_PARAMETER, Options
-from infra.personal_data import PersonalData
-from infra.state import STATE
-from infra.storage import INDEXING_TIMEOUT, Storage
-from infra.throttled_api import address_of
+from infra.parts.conditional import OnlyIf
+from infra.parts.function import PackagedFunction, Spec
+from infra.parts.network import Network
+from infra.parts.oauth import oauth_environment
+from infra.parts.personal_data import PersonalData
+from infra.parts.throttled_api import address_of
+from infra.rights import grants
+from infra.stacks.state import STATE
+from infra.stacks.storage import INDEXING_TIMEOUT, Storage
 
 _HANDLERS = "affidavit.entrypoints.lambdas"
 

@@ -6,11 +6,11 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.function import PackagedFunction
-from infra.node_logs import NodeLogs
 from infra.options import NAMESPACE, Options
-from infra.storage import Storage
-from infra.supervisor import Supervisor
+from infra.parts.function import PackagedFunction
+from infra.stacks.node_logs import NodeLogs
+from infra.stacks.storage import Storage
+from infra.stacks.supervisor import Supervisor
 
 
 class Observability(Stack):

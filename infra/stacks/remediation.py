@@ -11,8 +11,8 @@ from constructs import Construct
 from affidavit.remediation.actions.nodes.pinned_document import NAME, document_content
 from infra import names
 from infra.options import Options
-from infra.statements import allowing
-from infra.wildcards import explain
+from infra.rights.statements import allowing
+from infra.rights.wildcards import explain
 
 # What may be repaired carries this tag; EC2, KMS and Lambda name these things themselves.
 REPAIR_TAG = ("affidavit:repair", "allowed")

@@ -6,7 +6,7 @@ from constructs import Construct
 
 from infra import names
 from infra.options import Options
-from infra.wildcards import acknowledge
+from infra.rights.wildcards import acknowledge
 
 STATE = "affidavit-state"
 INCIDENT_STATE = "incident-state"

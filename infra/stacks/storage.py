@@ -10,10 +10,10 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra import names
-from infra.collecting_role import role_arn
 from infra.options import TOOLS, Options
-from infra.uploaders import Uploaders
-from infra.wildcards import acknowledge
+from infra.rights.collecting_role import role_arn
+from infra.rights.uploaders import Uploaders
+from infra.rights.wildcards import acknowledge
 
 ARCHIVE_ENDINGS = (".tar.gz", ".tgz", ".zip")
 INDEXING_TIMEOUT = Duration.minutes(15)

@@ -12,16 +12,17 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
-from infra import grants, names
-from infra.collecting_role import CollectingRole, role_arn
-from infra.function import PackagedFunction, Spec
-from infra.hooks import hook_receiver
-from infra.known_good import keep_known_good
-from infra.node_logs import NodeLogs
+from infra import names
 from infra.options import KEY_PARAMETER, SECRETS, Options
-from infra.people import people_environment
-from infra.state import INCIDENT_CONTEXT, INCIDENT_STATE, STATE, stores
-from infra.storage import Storage, dead_letter_queue
+from infra.parts.function import PackagedFunction, Spec
+from infra.parts.hooks import hook_receiver
+from infra.parts.people import people_environment
+from infra.rights import grants
+from infra.rights.collecting_role import CollectingRole, role_arn
+from infra.rights.known_good import keep_known_good
+from infra.stacks.node_logs import NodeLogs
+from infra.stacks.state import INCIDENT_CONTEXT, INCIDENT_STATE, STATE, stores
+from infra.stacks.storage import Storage, dead_letter_queue
 
 _HANDLERS = "affidavit.entrypoints.lambdas"
 EVERY = Duration.minutes(5)

@@ -20,8 +20,8 @@ from tests.browser.chromium import chromium
 from tests.browser.console.filled import every_page, filled_console, visited
 from tests.browser.pages import page_of, saved
 from tests.browser.small_png import write_small
-from tests.support.bundles import analyze_at
-from tests.support.console import ServedConsole
+from tests.support.archives.bundles import analyze_at
+from tests.support.pages.console import ServedConsole
 
 
 @dataclass(frozen=True, kw_only=True)

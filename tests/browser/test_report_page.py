@@ -14,8 +14,8 @@ from affidavit.knowledge import Knowledge, load_knowledge
 from affidavit.nodes.correlation.correlate import correlate
 from tests.browser.chromium import chromium, needs_chromium
 from tests.browser.pages import multiplied, page_of, saved
-from tests.support.bundles import analyze_at, analyze_files
-from tests.support.packs import a_pack, a_rule
+from tests.support.archives.bundles import analyze_at, analyze_files
+from tests.support.knowledge.packs import a_pack, a_rule
 
 pytestmark = needs_chromium
 

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.support.packs import a_pack, a_rule, a_suppression
+from tests.support.knowledge.packs import a_pack, a_rule, a_suppression
 
 from affidavit.bundle.recognition import recognise
 from affidavit.errors import InputRefused

@@ -15,7 +15,7 @@ from affidavit.nodes.library.library import Library
 from affidavit.ports.objects import ObjectStore
 from affidavit.redaction.redact import Redactor
 from tests.support.clock import FakeClock
-from tests.support.libraries import INSTANCE, a_library, an_archive, take_in
+from tests.support.knowledge.libraries import INSTANCE, a_library, an_archive, take_in
 
 FOREIGN = [f"i-0f{number:015x}" for number in range(120)]
 

@@ -6,7 +6,7 @@ from typing import Any
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.notifier import MOST_BYTES, SnsNotifier
 from affidavit.sandbox.laptop import Sandbox
-from tests.support.topics import subscribed
+from tests.support.peers.topics import subscribed
 
 
 def delivered(sandbox: Sandbox, subject: str, message: str) -> dict[str, Any]:

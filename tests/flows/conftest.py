@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.workload_account import Stage, stage
+from tests.support.investigations.workload_account import Stage, stage
 
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.ports.clock import SystemClock

@@ -7,30 +7,30 @@ from pathlib import Path
 
 import pytest
 import typer
-from tests.support.command import affidavit
 from tests.support.documented import LANGUAGES, ROOT, ReadersFolder, ShownCommand, blocks, pages, shown_commands
+from tests.support.processes.command import affidavit
 
 from affidavit.entrypoints.cli.reference.commands_page import commands
 
 AWS = "needs an AWS account with a deployment"
 SERVES = "serves until it is stopped"
 MINUTES = "takes minutes"
-DEMO = ("tests/flows/test_acceptance_demo.py", "src/affidavit/entrypoints/cli/demo/repair.py")
+DEMO = ("tests/flows/incidents/test_acceptance_demo.py", "src/affidavit/entrypoints/cli/demo/repair.py")
 # What a line begins with → why it is only parsed here → what runs it: a test, and what the test has type it.
 ELSEWHERE = (
     ("affidavit deploy", AWS, "tests/infra/test_deployed.py"),
-    ("affidavit chaos", "needs AWS, if only the sandbox", "tests/flows/test_chaos.py"),
-    ("affidavit sandbox", "leaves an AWS running", "tests/flows/test_sandbox_command.py"),
+    ("affidavit chaos", "needs AWS, if only the sandbox", "tests/flows/workloads/test_chaos.py"),
+    ("affidavit sandbox", "leaves an AWS running", "tests/flows/workloads/test_sandbox_command.py"),
     ("affidavit remedy propose", "repairs a real function", *DEMO),
     ("affidavit remedy show", "PLAN comes from a repair", *DEMO),
     ("affidavit remedy approve", "a person types the seal", *DEMO),
     ("affidavit remedy undo", "repairs a real function", *DEMO),
     ("affidavit verify PLAN", "PLAN comes from a repair", *DEMO),
-    ("affidavit console", SERVES, "tests/flows/test_console_command.py"),
-    ("affidavit mcp --http", SERVES, "tests/flows/test_mcp_http.py"),
-    ("MCP_API_KEY=… affidavit mcp", SERVES, "tests/flows/test_mcp_http.py"),
+    ("affidavit console", SERVES, "tests/flows/incidents/test_console_command.py"),
+    ("affidavit mcp --http", SERVES, "tests/flows/mcp/test_mcp_http.py"),
+    ("MCP_API_KEY=… affidavit mcp", SERVES, "tests/flows/mcp/test_mcp_http.py"),
     ("affidavit notice test", "posts to Slack", "tests/unit/cli/test_notice_command.py"),
-    ("affidavit eval", MINUTES, "tests/flows/test_eval_command.py"),
+    ("affidavit eval", MINUTES, "tests/flows/bundles/test_eval_command.py"),
 )
 # Programs of others → why the line is not run.
 OTHERS = {

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.support.command import affidavit
-from tests.support.incidents import REMAINING, an_incident, memory_folder
-from tests.support.repaired_account import READ, Made, make_account
-from tests.support.repaired_function import ALL, executor_role
-from tests.support.repairs import Workshop, a_workshop
+from tests.support.investigations.incidents import REMAINING, an_incident, memory_folder
+from tests.support.processes.command import affidavit
+from tests.support.repairing.repaired_account import READ, Made, make_account
+from tests.support.repairing.repaired_function import ALL, executor_role
+from tests.support.repairing.repairs import Workshop, a_workshop
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector

@@ -14,11 +14,11 @@ from uuid import uuid4
 
 import pytest
 from tests.support.clock import FakeClock
-from tests.support.every_repair import EveryRepair, make_every
 from tests.support.faults import Boundaries, FailingTable, sigkill
-from tests.support.incidents import memory_folder
-from tests.support.remediation import a_plan, an_action
-from tests.support.repairs import ALICE, CountedDoor, Workshop, a_workshop, arn_of
+from tests.support.investigations.incidents import memory_folder
+from tests.support.repairing.every_repair import EveryRepair, make_every
+from tests.support.repairing.remediation import a_plan, an_action
+from tests.support.repairing.repairs import ALICE, CountedDoor, Workshop, a_workshop, arn_of
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.storage.table import DynamoTable

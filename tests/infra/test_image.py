@@ -11,8 +11,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from infra.closure import Target
-from infra.packaging import SERVER, build
+from infra.packaging.closure import Target
+from infra.packaging.zips import SERVER, build
 
 from tests.infra.conftest import ROOT
 

@@ -15,8 +15,8 @@ from affidavit.errors import UpstreamFailed
 from affidavit.ports.clock import SystemClock
 from affidavit.sandbox.laptop import Sandbox
 from tests.infra.conftest import ROOT
-from tests.support.repaired_account import make_account
-from tests.support.repaired_function import TRUST, make_function
+from tests.support.repairing.repaired_account import make_account
+from tests.support.repairing.repaired_function import TRUST, make_function
 
 TEMPLATE = json.loads((ROOT / "infra" / "templates" / "AffidavitSupervisor.template.json").read_text())
 

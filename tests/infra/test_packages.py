@@ -9,10 +9,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from infra.closure import Target, closure
-from infra.packaging import LOCK, MOST_UNPACKED, PACKAGES, Package, build
-from infra.starting import failure, interpreter
-from infra.wheels import LockBroken, _entries
+from infra.packaging.closure import Target, closure
+from infra.packaging.starting import failure, interpreter
+from infra.packaging.wheels import LockBroken, _entries
+from infra.packaging.zips import LOCK, MOST_UNPACKED, PACKAGES, Package, build
 
 from tests.infra.conftest import ROOT
 from tests.infra.templates import Template

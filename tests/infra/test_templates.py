@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from infra.options import TOOLS
-from infra.wildcards import REASONS
+from infra.rights.wildcards import REASONS
 
 from affidavit.entrypoints.mcp.tools.catalog import NODES
 from affidavit.entrypoints.mcp.tools.gateway_schemas import gateway_tools
@@ -558,7 +558,7 @@ def test_every_finding_of_cdk_nag_that_is_set_aside_has_a_reason(assembly: Path)
 
 def test_a_star_that_nobody_explained_fails_the_synthesis(tmp_path: Path) -> None:
     program = (
-        "import sys, infra.function; infra.function.explain = lambda *_: None\n"
+        "import sys, infra.parts.function; infra.parts.function.explain = lambda *_: None\n"
         f"sys.argv = ['infra', '--out', {str(tmp_path / 'out')!r}]\n"
         "from infra.__main__ import main; sys.exit(main())"
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tests.support.command import affidavit, run_forked
+from tests.support.processes.command import affidavit, run_forked
 
 ROOT = Path(__file__).parents[2]
 _FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.support.command import affidavit
+from tests.support.processes.command import affidavit
 
 from affidavit.checks.run import load_checks
 from affidavit.entrypoints.cli.reference.commands_page import commands

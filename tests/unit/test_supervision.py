@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.clock import ClockAhead
-from tests.support.incidents import an_incident
+from tests.support.investigations.incidents import an_incident
 
 from affidavit.agent.toolbox.toolbox import DirectToolProvider
 from affidavit.bootstrap import build_app

@@ -7,10 +7,10 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.chromium import chromium
 from tests.browser.console.filled import filled_console, visited, watched
-from tests.support.console import ServedConsole
-from tests.support.diagnoses import a_diagnosis, a_pointer
-from tests.support.hostile_text import hostile_texts
-from tests.support.incidents import MESSAGE
+from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
+from tests.support.investigations.incidents import MESSAGE
+from tests.support.pages.console import ServedConsole
+from tests.support.pages.hostile_text import hostile_texts
 
 
 @pytest.fixture(scope="package")

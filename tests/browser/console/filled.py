@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.incidents.reading.listing import IncidentFilter
 from affidavit.nodes.library.keys import prefix_of
-from tests.support.console import ServedConsole, served
-from tests.support.console_plans import awaiting_plan
-from tests.support.remediation import a_plan, an_action
+from tests.support.pages.console import ServedConsole, served
+from tests.support.pages.console_plans import awaiting_plan
+from tests.support.repairing.remediation import a_plan, an_action
 
 
 @contextmanager

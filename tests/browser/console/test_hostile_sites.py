@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.chromium import needs_chromium
 from tests.browser.console.filled import incident_of, visited
-from tests.support.console import ServedConsole
+from tests.support.pages.console import ServedConsole
 
 pytestmark = needs_chromium
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from affidavit.entrypoints.console.access.login import laptop_link
 from tests.browser.chromium import needs_chromium
 from tests.browser.console.filled import incident_of, visited, watched
-from tests.support.console import ServedConsole, served
+from tests.support.pages.console import ServedConsole, served
 
 pytestmark = needs_chromium
 

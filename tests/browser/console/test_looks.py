@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from tests.browser.chromium import needs_chromium
 from tests.browser.console.filled import every_page, visited
-from tests.support.console import ServedConsole
+from tests.support.pages.console import ServedConsole
 
 pytestmark = needs_chromium
 AXE = Path("build/axe").absolute()

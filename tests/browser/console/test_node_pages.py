@@ -4,7 +4,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import needs_chromium
 from tests.browser.console.filled import every_page, node_of
-from tests.support.console import ServedConsole
+from tests.support.pages.console import ServedConsole
 
 pytestmark = needs_chromium
 

@@ -17,10 +17,10 @@ from affidavit.remediation.sources.recorded import RecordedSources
 from affidavit.sandbox.laptop import Sandbox
 from tests.browser.chromium import needs_chromium
 from tests.browser.console.filled import visited, watched
-from tests.support.console_plans import PlanRoom, plan_room
-from tests.support.incidents import an_incident
-from tests.support.repaired_function import make_function
-from tests.support.repairs import Workshop, a_workshop
+from tests.support.investigations.incidents import an_incident
+from tests.support.pages.console_plans import PlanRoom, plan_room
+from tests.support.repairing.repaired_function import make_function
+from tests.support.repairing.repairs import Workshop, a_workshop
 
 pytestmark = needs_chromium
 

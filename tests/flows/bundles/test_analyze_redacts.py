@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command import affidavit
+from tests.support.processes.command import affidavit
 
 SECRET = "wJa1rXUtnFEMiK7MDENGbPxRfiCYq93Zk0LmTv5d"
 KEY_LINES = [

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.support.command import affidavit
+from tests.support.processes.command import affidavit
 
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, fault_names, generate, write
 
@@ -183,7 +183,7 @@ def test_rules_of_ones_own_add_replace_and_switch_off(bundle: Path, tmp_path: Pa
     index = json.loads(affidavit("analyze", bundle, "--format", "json").stdout)
     rule = index["findings"][0]["rule"]
     area, name = rule.split(".")
-    source = Path(__file__).parents[2] / "src/affidavit/rules/catalog" / area / f"{name}.yaml"
+    source = Path(__file__).parents[3] / "src/affidavit/rules/catalog" / area / f"{name}.yaml"
     (tmp_path / area).mkdir()
     text = re.sub(r"^status: \w+$", "status: off", source.read_text(), flags=re.MULTILINE)
     (tmp_path / area / f"{name}.yaml").write_text(text)

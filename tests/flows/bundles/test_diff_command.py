@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command import affidavit
+from tests.support.processes.command import affidavit
 
 OOM = "[ 8123.551210] java invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=984\n"
 HUNG = "[ 9000.100000] INFO: task kworker/0:1:77 blocked for more than 120 seconds.\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.support.command import affidavit
+from tests.support.processes.command import affidavit
 
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS
 from affidavit.sandbox.chat_models.attacks import ATTACKS

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from backports import zstd
-from tests.support.command import affidavit
+from tests.support.processes.command import affidavit
 
 JOURNAL = b"".join(
     b"Jan 15 10:2%d:03 ip-10-0-1-142 kernel: Out of memory: Killed process 22%d1 (java) total-vm:1kB\n" % (n % 10, n)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.support.bundles import analyze_at
+from tests.support.archives.bundles import analyze_at
 
 from affidavit.evaluation.generator import BundleSpec, Form, GeneratedBundle, Layout, fault_names, generate, write
 from affidavit.evidence.citation import check

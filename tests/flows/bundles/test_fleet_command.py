@@ -5,9 +5,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests.support.athena import Athena, serving
-from tests.support.command import affidavit
-from tests.support.libraries import an_archive
+from tests.support.knowledge.libraries import an_archive
+from tests.support.peers.athena import Athena, serving
+from tests.support.processes.command import affidavit
 
 from affidavit.bootstrap import OBJECTS
 from affidavit.fleet.parquet import parquet_of

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.bundles import analyze_at
-from tests.support.command import run_forked
-from tests.support.hostile import ARCHIVES, PROBE, Hostile
-from tests.support.packs import a_pack, a_rule
+from tests.support.archives.bundles import analyze_at
+from tests.support.archives.hostile import ARCHIVES, PROBE, Hostile
+from tests.support.knowledge.packs import a_pack, a_rule
+from tests.support.processes.command import run_forked
 
 from affidavit.bundle.manifest import manifest_to_json
 from affidavit.bundle.workspace import prepare_output, publish, workspace

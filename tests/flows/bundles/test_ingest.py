@@ -8,10 +8,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.bundles import write_form
+from tests.support.archives.bundles import write_form
 from tests.support.clock import FakeClock
 from tests.support.faults import Boundaries, FailingObjectStore, FailingTable, outage, sigkill
-from tests.support.libraries import (
+from tests.support.knowledge.libraries import (
     INSTANCE,
     OTHER,
     a_library,
@@ -20,7 +20,7 @@ from tests.support.libraries import (
     small_knowledge,
     take_in,
 )
-from tests.support.packs import a_pack, a_rule
+from tests.support.knowledge.packs import a_pack, a_rule
 
 from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable

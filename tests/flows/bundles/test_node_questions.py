@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from tests.support.libraries import INSTANCE, OTHER, a_library, shelve
-from tests.support.packs import a_pack, a_rule
+from tests.support.knowledge.libraries import INSTANCE, OTHER, a_library, shelve
+from tests.support.knowledge.packs import a_pack, a_rule
 
 from affidavit.errors import AffidavitError, InputRefused, NotFound
 from affidavit.evidence.finding import Finding

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.support.command import affidavit
+from tests.support.processes.command import affidavit
 
 FOUND = "Out of memory: Killed process 4242 (java) total-vm:4194304kB, anon-rss:2097152kB"
 SECRET = "password=hunter2-hunter2"

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.support.command import affidavit
+from tests.support.processes.command import affidavit
 
 from affidavit.rules.authoring import skeleton
 

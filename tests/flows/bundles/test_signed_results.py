@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.support.command import affidavit
+from tests.support.processes.command import affidavit
 
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.support.acceptance import Scene, scene
-from tests.support.topics import subscribed
+from tests.support.investigations.acceptance import Scene, scene
+from tests.support.peers.topics import subscribed
 
 from affidavit.agent.rules import best_so_far
 from affidavit.evidence.diagnosis import Diagnosis

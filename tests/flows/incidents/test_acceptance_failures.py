@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.acceptance import PATIENCE_SECONDS, Scene, scene
+from tests.support.investigations.acceptance import PATIENCE_SECONDS, Scene, scene
 
 from affidavit.agent.subjects.function import FUNCTION as SUBJECT
 from affidavit.evidence.diagnosis import ProducedBy

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import uvicorn
-from tests.support.command import affidavit
-from tests.support.http_peer import Peer, a_peer
+from tests.support.peers.http_peer import Peer, a_peer
+from tests.support.processes.command import affidavit
 
 from affidavit.bootstrap import App, build_app, build_library
 from affidavit.entrypoints.http.hooks.app import hooks_app

@@ -7,8 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.command import affidavit
-from tests.support.incidents import an_incident
+from tests.support.investigations.incidents import an_incident
+from tests.support.processes.command import affidavit
 
 from affidavit.bootstrap import build_app
 from affidavit.incidents.incident import IncidentId

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.command import affidavit
+from tests.support.processes.command import affidavit
 
 from affidavit.entrypoints.cli.eval.adversarial import simulated_aws
 from affidavit.sandbox.chat_models.attacks import attack

@@ -16,10 +16,10 @@ from functools import cache
 from typing import Any
 
 import pytest
-from tests.support.acceptance import Scene, scene
 from tests.support.clock import ClockAhead
-from tests.support.relay import Relay, Requests
-from tests.support.workers import Workers, workers
+from tests.support.investigations.acceptance import Scene, scene
+from tests.support.peers.relay import Relay, Requests
+from tests.support.processes.workers import Workers, workers
 
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.intake.delivery import deliver

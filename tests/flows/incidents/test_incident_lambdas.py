@@ -11,7 +11,7 @@ from typing import Any
 import boto3
 import pytest
 from tests.support.clock import FakeClock
-from tests.support.incidents import an_incident
+from tests.support.investigations.incidents import an_incident
 
 from affidavit.adapters.aws import api_key
 from affidavit.adapters.aws.api_key import SsmApiKey, get_mcp_api_key

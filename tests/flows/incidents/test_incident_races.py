@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.clock import FakeClock
-from tests.support.incidents import REMAINING, Bench, Boundary, Killed, Scripted, a_bench, an_incident
+from tests.support.investigations.incidents import REMAINING, Bench, Boundary, Killed, Scripted, a_bench, an_incident
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.storage.table import DynamoTable

@@ -12,7 +12,7 @@ import pytest
 from langchain_core.outputs import ChatResult
 from tests.support.clock import ClockAhead
 from tests.support.faults import Boundaries, FailingObjectStore, FailingTable, sigkill
-from tests.support.incidents import memory_folder
+from tests.support.investigations.incidents import memory_folder
 
 from affidavit.agent.chat.offline import OfflineChat
 from affidavit.agent.run import ChatDiagnostician

@@ -12,8 +12,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.support.mcp_server import calls_over, serving
-from tests.support.slow_tool import FOLDER, SLOW, appears
+from tests.support.peers.mcp_server import calls_over, serving
+from tests.support.peers.slow_tool import FOLDER, SLOW, appears
 
 from affidavit.entrypoints.http.auth import KeyVerifier
 from affidavit.entrypoints.mcp.http_app import Door, http_app
@@ -89,7 +89,7 @@ def test_a_client_of_2025_cancels_its_call(url: str, tmp_path: Path) -> None:
 
 @pytest.fixture
 def process(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-m", "tests.support.slow_tool", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.support.peers.slow_tool", str(tmp_path)]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, text=True, env=dict(os.environ), **pipes) as started:
         yield started

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import mcp.types as types
 import pytest
 from mcp import Client, StdioServerParameters
-from tests.support.mcp_server import CancelTask, GetTask, TaskId, TasksClient, TaskState
+from tests.support.peers.mcp_server import CancelTask, GetTask, TaskId, TasksClient, TaskState
 
 from affidavit.bootstrap import build_app
 from affidavit.investigation import analyze

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.libraries import a_library, take_in
-from tests.support.mcp_client import Talk, in_memory
+from tests.support.knowledge.libraries import a_library, take_in
+from tests.support.peers.mcp_client import Talk, in_memory
 
 from affidavit.entrypoints.mcp.calls import Calls
 from affidavit.entrypoints.mcp.services import Services, Shelves

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.mcp_client import Talk, over_http, over_stdio, wait_until
-from tests.support.scenario_bundles import NODES, write_scenarios
+from tests.support.archives.scenario_bundles import NODES, write_scenarios
+from tests.support.peers.mcp_client import Talk, over_http, over_stdio, wait_until
 
 from affidavit.bootstrap import build_app
 from affidavit.entrypoints.mcp.tools.catalog import COLLECTION, LAMBDA, TOOLS

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.bundles import write_form
-from tests.support.libraries import INSTANCE, OTHER, an_archive
-from tests.support.mcp_client import Talk, in_memory
-from tests.support.mcp_server import calls_over
+from tests.support.archives.bundles import write_form
+from tests.support.knowledge.libraries import INSTANCE, OTHER, an_archive
+from tests.support.peers.mcp_client import Talk, in_memory
+from tests.support.peers.mcp_server import calls_over
 
 from affidavit.entrypoints.mcp.tools.catalog import NODES
 

@@ -22,9 +22,9 @@ from jwt.algorithms import RSAAlgorithm
 from mcp import Client
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
-from tests.support.command import affidavit
 from tests.support.fleet import NODE, Fleet
-from tests.support.mcp_server import calls_over, serving
+from tests.support.peers.mcp_server import calls_over, serving
+from tests.support.processes.command import affidavit
 
 from affidavit.entrypoints.http.auth import AnyOfThem, JwtVerifier, KeyVerifier
 from affidavit.entrypoints.mcp.http_app import MOST_BODY_BYTES, Door, http_app

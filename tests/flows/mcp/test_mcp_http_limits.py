@@ -11,10 +11,10 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.flows.test_mcp_http import KEY, Rpc, _wait_for, post
-from tests.support.command import affidavit
+from tests.flows.mcp.test_mcp_http import KEY, Rpc, _wait_for, post
 from tests.support.fleet import NODE, Fleet
-from tests.support.mcp_server import calls_over, serving
+from tests.support.peers.mcp_server import calls_over, serving
+from tests.support.processes.command import affidavit
 
 from affidavit.entrypoints.http.auth import AnyOfThem, KeyVerifier
 from affidavit.entrypoints.http.client_keys import ClientKeys, add_client_key, revoke_client_key

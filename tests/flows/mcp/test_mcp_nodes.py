@@ -19,9 +19,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp import Client, MCPError, StdioServerParameters
-from tests.support.command import affidavit
-from tests.support.mcp_client import Talk, over_http, over_stdio
-from tests.support.mcp_server import calls_over, serving
+from tests.support.peers.mcp_client import Talk, over_http, over_stdio
+from tests.support.peers.mcp_server import calls_over, serving
+from tests.support.processes.command import affidavit
 
 from affidavit.entrypoints.http.auth import KeyVerifier
 from affidavit.entrypoints.mcp.calls import Calls

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.mcp_client import Talk, over_stdio
-from tests.support.scenario_bundles import NODES, write_scenarios
+from tests.support.archives.scenario_bundles import NODES, write_scenarios
+from tests.support.peers.mcp_client import Talk, over_stdio
 
 NODE = NODES["mixed-memory-network"]
 DAMAGED = NODES["pressure"]

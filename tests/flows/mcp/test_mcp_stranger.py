@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.libraries import INSTANCE, an_archive
-from tests.support.mcp_client import Talk, in_memory
-from tests.support.mcp_server import calls_over
+from tests.support.knowledge.libraries import INSTANCE, an_archive
+from tests.support.peers.mcp_client import Talk, in_memory
+from tests.support.peers.mcp_server import calls_over
 
 from affidavit.entrypoints.mcp.tools.catalog import NODES
 

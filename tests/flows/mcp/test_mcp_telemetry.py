@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from tests.support.libraries import INSTANCE, an_archive
-from tests.support.mcp_client import over_stdio, wait_until
+from tests.support.knowledge.libraries import INSTANCE, an_archive
+from tests.support.peers.mcp_client import over_stdio, wait_until
 
 SIX = {
     "tool.latency",

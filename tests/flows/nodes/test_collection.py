@@ -46,7 +46,7 @@ from affidavit.sandbox.aws.automation import Conduct
 from affidavit.sandbox.laptop import Sandbox
 from affidavit.settings import Settings
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CLUSTER = "collected"
 numbers = count(1)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from tests.support.node_incidents import (
+from tests.support.investigations.node_incidents import (
     OFFLINE,
     Context,
     a_node,

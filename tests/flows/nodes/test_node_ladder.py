@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.support.node_incidents import (
+from tests.support.investigations.node_incidents import (
     OFFLINE,
     a_node,
     alarm,

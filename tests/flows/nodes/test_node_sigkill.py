@@ -14,10 +14,10 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.support import loaded  # noqa: F401 - read once, and not in every process
 from tests.support.clock import ClockAhead
 from tests.support.faults import Boundaries, FailingCollector, FailingObjectStore, FailingTable, sigkill
-from tests.support.incidents import memory_folder
+from tests.support.investigations.incidents import memory_folder
+from tests.support.processes import loaded  # noqa: F401 - read once, and not in every process
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.collector import SsmNodeCollector

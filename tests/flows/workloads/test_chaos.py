@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.chaos_child import act
-from tests.support.workload_account import ACCOUNT, Stage
+from tests.support.investigations.workload_account import ACCOUNT, Stage
+from tests.support.processes.chaos_child import act
 
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.chaos.choices import InjectedFault, NetworkMethod, RevokeTarget

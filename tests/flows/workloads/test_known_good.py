@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from tests.support.clock import ClockAhead
-from tests.support.command import affidavit
-from tests.support.workload_account import Stage
+from tests.support.investigations.workload_account import Stage
+from tests.support.processes.command import affidavit
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector

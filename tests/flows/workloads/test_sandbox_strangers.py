@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.flows.test_sandbox_command import affidavit, variables
+from tests.flows.workloads.test_sandbox_command import affidavit, variables
 
 NOBODY = 65534
 # Not the interpreter of the tests: it may lie where another user cannot go.

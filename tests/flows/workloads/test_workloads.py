@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 import pytest
-from tests.support.workload_account import ACCOUNT, Stage
+from tests.support.investigations.workload_account import ACCOUNT, Stage
 
 from affidavit.chaos.choices import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.experiments import inject, restore

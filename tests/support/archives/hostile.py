@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tests.support.raw_archives import (
+from tests.support.archives.raw_archives import (
     BLOCK_DEVICE,
     CHAR_DEVICE,
     END_MARK,

@@ -6,7 +6,7 @@ from pathlib import Path
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.sources.source import Member, MemberDamaged, MemberKind, Source
 from affidavit.bundle.unpack import Unpacked, UnpackedFile, unpack
-from tests.support.bundles import NoProgress
+from tests.support.archives.bundles import NoProgress
 
 
 @dataclass(frozen=True, kw_only=True)

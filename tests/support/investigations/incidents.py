@@ -31,7 +31,7 @@ from affidavit.ports.notifier import Notifier
 from affidavit.ports.objects import ObjectStore
 from affidavit.ports.table import Table
 from tests.support.clock import FakeClock
-from tests.support.diagnoses import a_diagnosis, a_pointer
+from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
 
 MAX_TOKENS = 100_000
 MEMORY = Path("/dev/shm")

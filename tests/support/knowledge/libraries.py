@@ -14,9 +14,9 @@ from affidavit.nodes.ingest.store_bundle import Ingested, Origin
 from affidavit.nodes.library.library import Library
 from affidavit.ports.objects import ObjectStore
 from affidavit.ports.table import Table
-from tests.support.bundles import write_form
+from tests.support.archives.bundles import write_form
 from tests.support.clock import FakeClock
-from tests.support.packs import a_pack, a_rule
+from tests.support.knowledge.packs import a_pack, a_rule
 
 INSTANCE = "i-0123456789abcdef0"
 OTHER = "i-0fedcba9876543210"

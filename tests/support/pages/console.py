@@ -31,7 +31,7 @@ from affidavit.incidents.telemetry import to_nowhere
 from affidavit.ports.clock import Clock
 from affidavit.ports.table import Update
 from affidavit.settings import Settings
-from tests.support.incidents import REMAINING, Scripted, a_bench, an_incident, local_tables
+from tests.support.investigations.incidents import REMAINING, Scripted, a_bench, an_incident, local_tables
 
 
 @dataclass(frozen=True, kw_only=True)

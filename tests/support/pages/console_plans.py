@@ -16,8 +16,8 @@ from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore
 from affidavit.remediation.resolver import Resolver
-from tests.support.console import ServedConsole, served
-from tests.support.repairs import Workshop
+from tests.support.pages.console import ServedConsole, served
+from tests.support.repairing.repairs import Workshop
 
 PEOPLE = frozenset({"*@example.com", "arn:aws:iam::000000000000:user/*"})
 

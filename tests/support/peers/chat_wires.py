@@ -11,7 +11,7 @@ from typing import Any
 
 from affidavit.agent.chat.offline import Answered, next_move
 from affidavit.agent.tools import SUBMIT
-from tests.support.http_peer import Answer, Sent
+from tests.support.peers.http_peer import Answer, Sent
 
 SIGNATURE = "c2lnbmVkLWJ5LXRoZS1zZXJ2aWNl"
 

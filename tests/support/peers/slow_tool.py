@@ -1,6 +1,6 @@
 """A server with one tool that works until nobody waits for it, and files that tell how it ended.
 
-Run as a program it serves over stdio: `python -m tests.support.slow_tool FOLDER`.
+Run as a program it serves over stdio: `python -m tests.support.peers.slow_tool FOLDER`.
 """
 
 import os
@@ -16,7 +16,7 @@ from affidavit.entrypoints.mcp.server import build_server
 from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset
 from affidavit.waiting import Abandoned, who_waits
 from affidavit.wire.records import ToolAnswer, ToolRequest
-from tests.support.mcp_server import calls_over
+from tests.support.peers.mcp_server import calls_over
 
 FOLDER = "SLOW_TOOL_FOLDER"
 
@@ -64,6 +64,6 @@ async def _serve(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.modules["tests.support.slow_tool"] = sys.modules["__main__"]
+    sys.modules["tests.support.peers.slow_tool"] = sys.modules["__main__"]
     os.environ[FOLDER] = sys.argv[1]
     anyio.run(_serve, Path(sys.argv[1]))

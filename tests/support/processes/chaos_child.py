@@ -13,7 +13,7 @@ from affidavit.chaos.choices import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.experiments import inject, restore
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.ports.clock import SystemClock
-from tests.support.workload_account import ACCOUNT, REGION
+from tests.support.investigations.workload_account import ACCOUNT, REGION
 
 WRITES = {
     "put_inline_policy",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from tests.support.nursery import Ended, Nursery
+from tests.support.processes.nursery import Ended, Nursery
 
 SECONDS = 120
 
@@ -21,7 +21,7 @@ ENGINES = (
     f"{CLI}.eval.command",
     f"{CLI}.sample",
     f"{CLI}.verify",
-    "tests.support.loaded",
+    "tests.support.processes.loaded",
 )
 AGENT = ("boto3", "langchain_aws", "affidavit.agent.run", f"{CLI}.eval.incidents", f"{CLI}.incident.export")
 _NODES = Nursery(*ENGINES)

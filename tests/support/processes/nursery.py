@@ -2,8 +2,8 @@
 
 Starting Python and importing takes longer than most runs. Everything else is as in a process of its own: arguments,
 environment, working folder, standard streams, signals, exit code, peak of memory; the child even ends as Python ends.
-What importing does is done beforehand, and for most that includes loading the built-in rules (`tests.support.loaded`):
-half of what a small analysis costs. Whatever else a run reads, compiles or caches, each child does by itself.
+What importing does is done beforehand, and for most that includes loading the built-in rules (`loaded.py`): half of
+what a small analysis costs. Whatever else a run reads, compiles or caches, each child does by itself.
 
 Run as a program, this is the process that forks. It ends when whoever started it does.
 """

@@ -1,7 +1,7 @@
 """Workers that can be killed: each is a process of its own, forked from one that has loaded everything already.
 
-`python -m tests.support.workers`: for every event on a line of its input it forks, tells the child's process id, lets
-the child handle the event as Lambda does, and tells how it ended (as `os.waitstatus_to_exitcode` does).
+`python -m tests.support.processes.workers`: for every event on a line of its input it forks, tells the child's process
+id, lets the child handle the event as Lambda does, and tells how it ended (as `os.waitstatus_to_exitcode` does).
 """
 
 import json
@@ -44,12 +44,12 @@ def workers(environment: Mapping[str, str], log: Path) -> Iterator[Workers]:
     with (
         log.open("ab") as errors,
         subprocess.Popen(
-            [sys.executable, "-m", "tests.support.workers"],
+            [sys.executable, "-m", "tests.support.processes.workers"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
             env={"PATH": "", **environment},
-            cwd=Path(__file__).parents[2],
+            cwd=Path(__file__).parents[3],
             text=True,
         ) as process,
     ):

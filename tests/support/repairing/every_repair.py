@@ -17,8 +17,8 @@ from affidavit.remediation.actions.nodes.pinned_document import NAME, document_c
 from affidavit.remediation.plan.records import Action
 from affidavit.remediation.sources.node_identity import NodeIdentity
 from affidavit.sandbox.laptop import Sandbox
-from tests.support.repaired_account import READ, Made, make_account
-from tests.support.repairs import Workshop
+from tests.support.repairing.repaired_account import READ, Made, make_account
+from tests.support.repairing.repairs import Workshop
 
 RULE: Item = {"IpProtocol": "tcp", "FromPort": 9, "ToPort": 9, "IpRanges": [{"CidrIp": "10.0.0.0/8"}]}
 ENTRY: Item = {"Protocol": "6", "RuleAction": "allow", "CidrBlock": "10.9.0.0/16"}

@@ -15,8 +15,8 @@ from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
 from affidavit.sandbox.account.function_account import package
 from affidavit.sandbox.laptop import Sandbox
-from tests.support.remediation import a_document, a_subject
-from tests.support.repaired_function import TRUST
+from tests.support.repairing.remediation import a_document, a_subject
+from tests.support.repairing.repaired_function import TRUST
 
 READ = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]}
 ANYWHERE = {"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}

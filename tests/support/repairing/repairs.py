@@ -37,8 +37,8 @@ from affidavit.remediation.switch import KillSwitch
 from affidavit.sandbox.laptop import Sandbox
 from affidavit.settings import Settings
 from tests.support.clock import FakeClock
-from tests.support.incidents import REMAINING, Bench, a_bench, an_incident
-from tests.support.repaired_function import executor_role
+from tests.support.investigations.incidents import REMAINING, Bench, a_bench, an_incident
+from tests.support.repairing.repaired_function import executor_role
 
 ROBOT = "arn:aws:iam::000000000000:user/robot"
 ALICE = Approver(identity="arn:aws:iam::000000000000:user/alice", proof=IdentityProof.AWS)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.support.workload_scenarios import SCENARIOS, answers_of, each_scenario
+from tests.support.investigations.workload_scenarios import SCENARIOS, answers_of, each_scenario
 
 from affidavit.agent.rules import best_so_far, raised_by
 from affidavit.agent.rules.permissions.policies import Says, judge

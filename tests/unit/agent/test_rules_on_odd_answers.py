@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 from pydantic import ValidationError
-from tests.support.workload_scenarios import answers_of, each_scenario
+from tests.support.investigations.workload_scenarios import answers_of, each_scenario
 
 from affidavit.agent.rules import best_so_far
 from affidavit.agent.subjects.node import NODE

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from tests.support.chat_wires import SIGNATURE, WIRES, Asked, ScriptedService, Turn, Wire, good
-from tests.support.http_peer import Answer, a_peer
+from tests.support.peers.chat_wires import SIGNATURE, WIRES, Asked, ScriptedService, Turn, Wire, good
+from tests.support.peers.http_peer import Answer, a_peer
 
 from affidavit.agent.chat.providers.table import chat_model, provider_of
 from affidavit.agent.limits import Patience

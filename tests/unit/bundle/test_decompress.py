@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from backports import zstd
-from tests.support.raw_archives import member, tar
-from tests.support.sources import by_path, read_rest, unpack_into
+from tests.support.archives.raw_archives import member, tar
+from tests.support.archives.sources import by_path, read_rest, unpack_into
 
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.sources.compressed_file import CompressedFileSource

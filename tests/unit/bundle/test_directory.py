@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.packs import a_pack
-from tests.support.raw_archives import gz, member, tar
-from tests.support.sources import by_path, read_all, unpack_into
+from tests.support.archives.raw_archives import gz, member, tar
+from tests.support.archives.sources import by_path, read_all, unpack_into
+from tests.support.knowledge.packs import a_pack
 
 from affidavit.bundle.manifest import FileStatus
 from affidavit.bundle.reading import head_of, span_of

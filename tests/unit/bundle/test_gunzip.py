@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.raw_archives import flipped, gz
-from tests.support.sources import read_all
+from tests.support.archives.raw_archives import flipped, gz
+from tests.support.archives.sources import read_all
 
 from affidavit.bundle.sources import gunzip
 from affidavit.bundle.sources.compressed_file import CompressedFileSource

@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.support.bundles import NAME, write_form
-from tests.support.raw_archives import gz, header, member, tar, zipped
-from tests.support.sources import read_all
+from tests.support.archives.bundles import NAME, write_form
+from tests.support.archives.raw_archives import gz, header, member, tar, zipped
+from tests.support.archives.sources import read_all
 
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.sources.opening import EXPECTED, is_tar_header, open_bundle, save_stream

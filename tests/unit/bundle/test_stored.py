@@ -4,8 +4,8 @@ import gzip
 from pathlib import Path
 
 import pytest
-from tests.support.raw_archives import member, tar
-from tests.support.sources import unpack_into
+from tests.support.archives.raw_archives import member, tar
+from tests.support.archives.sources import unpack_into
 
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.sources.tar import TarSource

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.raw_archives import (
+from tests.support.archives.raw_archives import (
     END_MARK,
     GLOBAL_PAX,
     LONG_LINK,
@@ -23,7 +23,7 @@ from tests.support.raw_archives import (
     pax_record,
     tar,
 )
-from tests.support.sources import Read, read_all
+from tests.support.archives.sources import Read, read_all
 
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.sources.compression import Compression

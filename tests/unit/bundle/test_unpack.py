@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.bundles import NoProgress
-from tests.support.raw_archives import SYMLINK, flipped, gz, gz_zeros, header, member, tar
-from tests.support.sources import by_path, unpack_into
+from tests.support.archives.bundles import NoProgress
+from tests.support.archives.raw_archives import SYMLINK, flipped, gz, gz_zeros, header, member, tar
+from tests.support.archives.sources import by_path, unpack_into
 
 from affidavit.bundle import storing
 from affidavit.bundle.manifest import FileStatus

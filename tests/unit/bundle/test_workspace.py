@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.support.raw_archives import header, member, tar
+from tests.support.archives.raw_archives import header, member, tar
 
 from affidavit.bundle import workspace as workspace_module
 from affidavit.bundle.workspace import exclusive, prepare_output, publish, publish_folder, workspace

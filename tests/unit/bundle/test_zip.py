@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.raw_archives import ZipEntry, deflated_zeros, zipped
-from tests.support.sources import Read, by_path, read_all, unpack_into
+from tests.support.archives.raw_archives import ZipEntry, deflated_zeros, zipped
+from tests.support.archives.sources import Read, by_path, read_all, unpack_into
 
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.sources.source import MemberKind

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.command import affidavit
+from tests.support.processes.command import affidavit
 
 from affidavit.entrypoints.doctor.extras import EXTRAS, Extra, extra_with
 from affidavit.entrypoints.doctor.installation import Observation

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.chat_wires import WIRES, ScriptedService, Turn
-from tests.support.http_peer import Answer, a_peer, self_signed
+from tests.support.peers.chat_wires import WIRES, ScriptedService, Turn
+from tests.support.peers.http_peer import Answer, a_peer, self_signed
 
 from affidavit.agent.chat.trial import ModelTrial, try_chat_model
 from affidavit.agent.limits import Patience

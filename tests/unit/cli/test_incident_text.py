@@ -4,7 +4,7 @@ from io import StringIO
 from pathlib import Path
 
 from rich.console import Console
-from tests.support.incidents import REMAINING, Scripted, a_bench, an_incident, false_diagnosis
+from tests.support.investigations.incidents import REMAINING, Scripted, a_bench, an_incident, false_diagnosis
 
 from affidavit.entrypoints.cli.incident.text import print_incident
 from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory, RunOutcome

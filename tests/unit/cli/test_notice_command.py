@@ -1,7 +1,7 @@
 """`affidavit notice`, against a server on this machine."""
 
 import pytest
-from tests.support.http_peer import Answer, a_peer
+from tests.support.peers.http_peer import Answer, a_peer
 from typer.testing import CliRunner
 
 from affidavit.entrypoints.cli.main import app
@@ -46,7 +46,7 @@ def test_a_host_that_no_setting_names_is_told(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_key_of_pagerduty_is_tried_without_writing_anything() -> None:
-    from tests.support.notices import a_notice, a_sender
+    from tests.support.investigations.notices import a_notice, a_sender
 
     from affidavit.adapters.channels.pagerduty import PagerDutyNotifier
 

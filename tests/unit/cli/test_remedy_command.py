@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.remediation import an_action
-from tests.support.repairs import ALICE, BOB, ROBOT, Workshop, a_workshop, arn_of
+from tests.support.repairing.remediation import an_action
+from tests.support.repairing.repairs import ALICE, BOB, ROBOT, Workshop, a_workshop, arn_of
 from typer.testing import CliRunner
 
 from affidavit.entrypoints.cli.main import app

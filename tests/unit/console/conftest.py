@@ -2,7 +2,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.console import ServedConsole, served
+from tests.support.pages.console import ServedConsole, served
 
 
 @pytest.fixture

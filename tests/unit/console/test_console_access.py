@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.support.clock import FakeClock
-from tests.support.console import ServedConsole, served
+from tests.support.pages.console import ServedConsole, served
 
 from affidavit.entrypoints.console.access.login import laptop_link
 from affidavit.entrypoints.console.access.person import PersonRole

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 from starlette.testclient import TestClient
-from tests.support.peer_issuer import peer_issuer
+from tests.support.peers.peer_issuer import peer_issuer
 
 from affidavit.entrypoints.console.deployed import deployed_console
 from affidavit.entrypoints.http.auth import KeyVerifier

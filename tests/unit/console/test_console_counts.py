@@ -3,7 +3,7 @@
 import threading
 from pathlib import Path
 
-from tests.support.console import served
+from tests.support.pages.console import served
 
 from affidavit.entrypoints.console.node_counts import NodeCounts
 from affidavit.nodes.library.library import Library

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from tests.support.clock import FakeClock
-from tests.support.console import ServedConsole, served
-from tests.support.diagnoses import a_diagnosis, a_pointer
-from tests.support.incidents import MESSAGE, REMAINING, Scripted, an_incident
+from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
+from tests.support.investigations.incidents import MESSAGE, REMAINING, Scripted, an_incident
+from tests.support.pages.console import ServedConsole, served
 
 from affidavit.entrypoints.console.lit.answer_lines import lit_answer
 from affidavit.evidence.subject import Subject, SubjectKind

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.support.console import ServedConsole, served
+from tests.support.pages.console import ServedConsole, served
 
 from affidavit.entrypoints.console.access.person import PersonRole
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write

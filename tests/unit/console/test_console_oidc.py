@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
-from tests.support.console import ServedConsole, served
-from tests.support.peer_issuer import PeerIssuer, peer_issuer
+from tests.support.pages.console import ServedConsole, served
+from tests.support.peers.peer_issuer import PeerIssuer, peer_issuer
 
 from affidavit.entrypoints.console.access.oidc import OidcLogin, oidc_login
 from affidavit.entrypoints.console.access.person import PersonRole

@@ -6,9 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.console_plans import PlanRoom, plan_room
-from tests.support.remediation import an_action
-from tests.support.repairs import a_workshop
+from tests.support.pages.console_plans import PlanRoom, plan_room
+from tests.support.repairing.remediation import an_action
+from tests.support.repairing.repairs import a_workshop
 
 from affidavit.entrypoints.console.access.person import PersonRole
 from affidavit.incidents.store.state import Status
@@ -186,7 +186,7 @@ def test_a_record_that_was_changed_is_said_first_and_offers_no_approval(room: Pl
 
 
 def test_a_link_of_the_laptop_proves_no_person(tmp_path: Path) -> None:
-    from tests.support.console import served
+    from tests.support.pages.console import served
 
     workshop = a_workshop(tmp_path)
     row = workshop.awaiting(workshop.plan(an_action()))

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tests.support.chat_wires import WIRES, ScriptedService, Turn
-from tests.support.console import served
-from tests.support.http_peer import Answer, a_peer
+from tests.support.pages.console import served
+from tests.support.peers.chat_wires import WIRES, ScriptedService, Turn
+from tests.support.peers.http_peer import Answer, a_peer
 
 from affidavit.agent.tools import SUBMIT
 

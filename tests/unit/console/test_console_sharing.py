@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.support.clock import FakeClock
-from tests.support.console import ServedConsole, served
+from tests.support.pages.console import ServedConsole, served
 
 from affidavit.incidents.export.cassette import cassette_from_json
 from affidavit.incidents.incident import IncidentId

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 
 from tests.support.clock import FakeClock
-from tests.support.console import served
-from tests.support.incidents import an_incident, memory_folder
-from tests.support.many_incidents import write_many
+from tests.support.investigations.incidents import an_incident, memory_folder
+from tests.support.pages.console import served
+from tests.support.pages.many_incidents import write_many
 
 MOST_BYTES = 300_000
 

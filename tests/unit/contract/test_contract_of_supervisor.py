@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 from tests.support.fleet import CLUSTER, NODE, Fleet
-from tests.support.incidents import REMAINING, Scripted, a_bench, an_incident, local_tables
-from tests.support.libraries import INSTANCE, a_library, shelve
+from tests.support.investigations.incidents import REMAINING, Scripted, a_bench, an_incident, local_tables
+from tests.support.knowledge.libraries import INSTANCE, a_library, shelve
 from tests.unit.contract.test_contract_of_tools import CONTRACT
 
 from affidavit.agent.graph import AgentState

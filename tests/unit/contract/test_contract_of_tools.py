@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.mcp_server import calls_over
+from tests.support.peers.mcp_server import calls_over
 
 from affidavit.collection.execution_status import TASK_STATES
 from affidavit.entrypoints.mcp.tool_errors import failure

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from tests.support.findings import a_finding, an_evidence
+from tests.support.knowledge.findings import a_finding, an_evidence
 
 from affidavit.evaluation.generator import BundleTruth, Problem
 from affidavit.evaluation.nodes.judge import judge

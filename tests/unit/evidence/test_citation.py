@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.findings import an_evidence
+from tests.support.knowledge.findings import an_evidence
 
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.citation import check

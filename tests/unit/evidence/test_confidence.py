@@ -1,5 +1,5 @@
 import pytest
-from tests.support.findings import a_finding
+from tests.support.knowledge.findings import a_finding
 
 from affidavit.evidence.confidence import Level, confidence
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tests.support.bundles import analyze_files
-from tests.support.packs import a_pack, a_rule
+from tests.support.archives.bundles import analyze_files
+from tests.support.knowledge.packs import a_pack, a_rule
 
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.folding import began, distinct

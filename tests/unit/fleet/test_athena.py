@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from tests.support.athena import PAGE, Athena, serving
+from tests.support.peers.athena import PAGE, Athena, serving
 
 from affidavit.adapters.aws.athena import MOST_SECONDS, POLL_SECONDS, AthenaFleet
 from affidavit.adapters.aws.clients import ATTEMPTS, AwsClients

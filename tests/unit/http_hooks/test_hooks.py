@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
-from tests.support.incidents import Bench, a_bench, memory_folder
+from tests.support.investigations.incidents import Bench, a_bench, memory_folder
 
 from affidavit.entrypoints.http.hooks.app import MOST_BODY_BYTES, Hooks, beside, hooks_app
 from affidavit.entrypoints.http.rates import RequestRates

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.incidents import Bench, a_bench, memory_folder
+from tests.support.investigations.incidents import Bench, a_bench, memory_folder
 
 
 @pytest.fixture

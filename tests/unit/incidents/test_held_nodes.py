@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 from tests.support.clock import FakeClock
-from tests.support.incidents import Bench, Boundary, Killed, Watched, a_bench, an_incident, local_tables, memory_folder
+from tests.support.investigations.incidents import (
+    Bench,
+    Boundary,
+    Killed,
+    Watched,
+    a_bench,
+    an_incident,
+    local_tables,
+    memory_folder,
+)
 from tests.unit.incidents.test_readiness import AT, MINUTE, NODE, Evidence, a_bundle
 
 from affidavit.errors import Throttled

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.incidents import Bench, Mailbox, a_bench, an_incident
+from tests.support.investigations.incidents import Bench, Mailbox, a_bench, an_incident
 
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.subject import Subject, SubjectKind

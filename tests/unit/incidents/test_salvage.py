@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.clock import FakeClock
-from tests.support.incidents import (
+from tests.support.investigations.incidents import (
     REMAINING,
     Bench,
     Boundary,

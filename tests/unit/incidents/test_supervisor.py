@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.incidents import (
+from tests.support.investigations.incidents import (
     REMAINING,
     Bench,
     Killed,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from tests.support.incidents import IAM, LOGS, Tools, degraded
+from tests.support.investigations.incidents import IAM, LOGS, Tools, degraded
 
 from affidavit.errors import UpstreamFailed
 from affidavit.incidents.attempt.ledger import Ledger

@@ -10,7 +10,7 @@ import pytest
 import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.bundles import NoProgress
+from tests.support.archives.bundles import NoProgress
 
 from affidavit.bundle.manifest import manifest_to_json
 from affidavit.entrypoints.cli.exits import Exit

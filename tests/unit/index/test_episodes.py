@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.bundles import analyze_files
-from tests.support.packs import a_pack, a_rule
+from tests.support.archives.bundles import analyze_files
+from tests.support.knowledge.packs import a_pack, a_rule
 
 from affidavit.entrypoints.report.content import state_line
 from affidavit.evidence.finding import FaultState, Finding

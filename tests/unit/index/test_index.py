@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.support.bundles import NAME, analyze_at, analyze_files, file_member, make_tar, write_form
-from tests.support.packs import a_pack, a_rule
+from tests.support.archives.bundles import NAME, analyze_at, analyze_files, file_member, make_tar, write_form
+from tests.support.knowledge.packs import a_pack, a_rule
 
 from affidavit.bundle.manifest import FileStatus
 from affidavit.errors import InputRefused
@@ -284,8 +284,8 @@ def test_a_file_that_may_not_be_read_is_a_gap_and_the_others_are_read(tmp_path: 
 AS_NOBODY = """
 import json, os, sys, tempfile
 from pathlib import Path
-from tests.support.bundles import analyze_at
-from tests.support.packs import a_pack, a_rule
+from tests.support.archives.bundles import analyze_at
+from tests.support.knowledge.packs import a_pack, a_rule
 bundle, work = Path(sys.argv[1]), Path(tempfile.mkdtemp())
 pack = a_pack(a_rule("t.kaput", "KAPUT"))
 analyze_at(bundle, pack, work / "before")  # whoever comes next may not be able to import

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.support.bundles import analyze_at, write_form
-from tests.support.packs import a_pack, a_rule
+from tests.support.archives.bundles import analyze_at, write_form
+from tests.support.knowledge.packs import a_pack, a_rule
 
 from affidavit.checks.check import Check
 from affidavit.evidence.finding import LISTED

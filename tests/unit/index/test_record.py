@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.bundles import NoProgress, analyze_files, write_form
-from tests.support.packs import a_pack, a_rule, a_suppression
+from tests.support.archives.bundles import NoProgress, analyze_files, write_form
+from tests.support.knowledge.packs import a_pack, a_rule, a_suppression
 
 from affidavit.errors import InputRefused
 from affidavit.index.record import index_from_json, index_to_json

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.support.bundles import analyze_files
-from tests.support.packs import a_pack, a_rule, a_suppression
+from tests.support.archives.bundles import analyze_files
+from tests.support.knowledge.packs import a_pack, a_rule, a_suppression
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.citation import check

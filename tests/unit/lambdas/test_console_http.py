@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from tests.support.peer_issuer import PeerIssuer, peer_issuer
+from tests.support.peers.peer_issuer import PeerIssuer, peer_issuer
 
 from affidavit.entrypoints.lambdas import console_http
 from affidavit.sandbox.laptop import Sandbox

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.support.libraries import INSTANCE, OTHER, a_library, an_archive
+from tests.support.knowledge.libraries import INSTANCE, OTHER, a_library, an_archive
 
 from affidavit.adapters.aws.dead_letters import _printable
 from affidavit.entrypoints.lambdas import on_bundle_uploaded

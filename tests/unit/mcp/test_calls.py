@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from tests.support.mcp_server import calls_over
+from tests.support.peers.mcp_server import calls_over
 
 from affidavit.entrypoints.mcp.calls import CallOutcome, Calls
 from affidavit.entrypoints.mcp.scopes import AccessScope

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from tests.support.mcp_server import serving
+from tests.support.peers.mcp_server import serving
 
 from affidavit.entrypoints.http.connections import ConnectionLimits, bounded_protocol
 

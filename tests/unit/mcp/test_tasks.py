@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, MCPError
 from tests.support.faults import Boundaries, FailingTable
 from tests.support.fleet import CLUSTER, NODE, Fleet
-from tests.support.mcp_server import CancelTask, GetTask, TaskId, TasksClient, TaskState, calls_over
+from tests.support.peers.mcp_server import CancelTask, GetTask, TaskId, TasksClient, TaskState, calls_over
 
 from affidavit.entrypoints.mcp.server import build_server
 from affidavit.errors import Throttled

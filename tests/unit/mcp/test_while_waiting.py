@@ -14,8 +14,8 @@ from mcp import Client, MCPError
 from mcp.shared.message import SessionMessage
 from pydantic import BaseModel
 from tests.support.fleet import NODE, Fleet
-from tests.support.libraries import INSTANCE, OTHER, an_archive
-from tests.support.mcp_server import calls_over
+from tests.support.knowledge.libraries import INSTANCE, OTHER, an_archive
+from tests.support.peers.mcp_server import calls_over
 
 from affidavit.entrypoints.mcp.backpressure import MOST_WAITING, gated
 from affidavit.entrypoints.mcp.bundles_folder import BundleFolder

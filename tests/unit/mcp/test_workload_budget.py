@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tests.support.mcp_server import calls_over
+from tests.support.peers.mcp_server import calls_over
 
 from affidavit.entrypoints.mcp.calls import Calls
 from affidavit.entrypoints.mcp.tools.catalog import LAMBDA

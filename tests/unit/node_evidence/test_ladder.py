@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.clock import FakeClock
-from tests.support.incidents import an_incident
+from tests.support.investigations.incidents import an_incident
 
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.errors import Conflict, InputRefused, Throttled

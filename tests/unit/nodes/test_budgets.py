@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable
 
 import pytest
-from tests.support.libraries import INSTANCE, a_library, shelve, small_knowledge
-from tests.support.packs import a_pack, a_rule
+from tests.support.knowledge.libraries import INSTANCE, a_library, shelve, small_knowledge
+from tests.support.knowledge.packs import a_pack, a_rule
 
 from affidavit.knowledge import Knowledge
 from affidavit.nodes.library.library import Library

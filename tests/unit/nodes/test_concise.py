@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.support.libraries import INSTANCE, a_library, shelve
-from tests.support.packs import a_pack, a_rule
+from tests.support.knowledge.libraries import INSTANCE, a_library, shelve
+from tests.support.knowledge.packs import a_pack, a_rule
 
 from affidavit.knowledge import Knowledge
 from affidavit.nodes.library.library import Library

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.support.findings import a_finding
+from tests.support.knowledge.findings import a_finding
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.confidence import Level

@@ -4,7 +4,7 @@ import base64
 import json
 
 import pytest
-from tests.support.libraries import INSTANCE, a_library, an_archive, take_in
+from tests.support.knowledge.libraries import INSTANCE, a_library, an_archive, take_in
 
 from affidavit.nodes.library.library import Library
 from affidavit.nodes.library.revealing_digests import leaving as answer_leaving

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.libraries import INSTANCE, a_library, shelve
+from tests.support.knowledge.libraries import INSTANCE, a_library, shelve
 
 from affidavit.errors import InputRefused, NotFound
 from affidavit.nodes.library.keys import bundle_key

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.libraries import INSTANCE, a_library, shelve
+from tests.support.knowledge.libraries import INSTANCE, a_library, shelve
 
 from affidavit.errors import InputRefused
 from affidavit.nodes.library.library import Library

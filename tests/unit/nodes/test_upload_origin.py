@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.support.libraries import INSTANCE, OTHER, a_library, an_archive
+from tests.support.knowledge.libraries import INSTANCE, OTHER, a_library, an_archive
 
 from affidavit.investigation import analyze
 from affidavit.nodes.ingest.ingest import ingest

@@ -106,7 +106,7 @@ def test_the_chart_has_the_version_of_the_package_and_the_settings_of_today() ->
 
 
 def test_the_image_holds_what_the_chart_can_switch_on() -> None:
-    from infra.packaging import SERVER
+    from infra.packaging.zips import SERVER
 
     assert {"authlib", "jinja2", "kubernetes"} <= set(SERVER.roots)
     assert Path(ROOT / "infra/Dockerfile").is_file()

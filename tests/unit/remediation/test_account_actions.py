@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.support.remediation import a_document
-from tests.support.repaired_account import (
+from tests.support.repairing.remediation import a_document
+from tests.support.repairing.repaired_account import (
     DENY,
     FAULTS,
     READ,
@@ -18,7 +18,7 @@ from tests.support.repaired_account import (
     lose_policy,
     make_account,
 )
-from tests.support.repaired_function import executor_role
+from tests.support.repairing.repaired_function import executor_role
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.remediation.changer import AssumedRoleDoor

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.remediation import an_action
-from tests.support.repairs import ALICE, BOB, ROBOT, Workshop, a_workshop
+from tests.support.repairing.remediation import an_action
+from tests.support.repairing.repairs import ALICE, BOB, ROBOT, Workshop, a_workshop
 
 from affidavit.errors import Conflict, InputRefused, InvariantBroken
 from affidavit.incidents.store.state import Status

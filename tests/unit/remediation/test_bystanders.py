@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.support.remediation import FUNCTION_ARN, NOW, a_plan, an_action
+from tests.support.repairing.remediation import FUNCTION_ARN, NOW, a_plan, an_action
 
 from affidavit.errors import Throttled
 from affidavit.ports.aws_calls import REQUEST_IDS

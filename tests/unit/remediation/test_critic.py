@@ -9,10 +9,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from tests.support.incidents import an_incident
-from tests.support.remediation import a_document
-from tests.support.repaired_account import DENY, FAULTS, Made, make_account
-from tests.support.repairs import ROBOT, Workshop, a_workshop
+from tests.support.investigations.incidents import an_incident
+from tests.support.repairing.remediation import a_document
+from tests.support.repairing.repaired_account import DENY, FAULTS, Made, make_account
+from tests.support.repairing.repairs import ROBOT, Workshop, a_workshop
 
 from affidavit.evidence.diagnosis import Diagnosis, FaultType
 from affidavit.evidence.subject import Subject, SubjectKind

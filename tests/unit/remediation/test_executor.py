@@ -7,8 +7,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from tests.support.repaired_function import make_function
-from tests.support.repairs import ALICE, ROBOT, Workshop, a_workshop, arn_of
+from tests.support.repairing.repaired_function import make_function
+from tests.support.repairing.repairs import ALICE, ROBOT, Workshop, a_workshop, arn_of
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector

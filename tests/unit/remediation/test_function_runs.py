@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.support.clock import FakeClock
-from tests.support.remediation import a_subject
+from tests.support.repairing.remediation import a_subject
 
 from affidavit.errors import InputRefused, NotFound, Throttled
 from affidavit.evidence.subject import Subject, SubjectKind

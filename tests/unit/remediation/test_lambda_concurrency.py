@@ -5,7 +5,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 import pytest
-from tests.support.remediation import a_document, a_subject
+from tests.support.repairing.remediation import a_document, a_subject
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.remediation.changer import AssumedRoleDoor
@@ -27,14 +27,14 @@ def reader(aws_environment: dict[str, str]) -> AwsStateReader:
 
 @pytest.fixture
 def function(sandbox: Sandbox) -> Iterator[str]:
-    from tests.support.repaired_function import make_function
+    from tests.support.repairing.repaired_function import make_function
 
     yield make_function(sandbox, f"orders-{uuid4().hex[:8]}")
 
 
 @pytest.fixture
 def door(sandbox: Sandbox, aws_environment: dict[str, str]) -> AssumedRoleDoor:
-    from tests.support.repaired_function import executor_role
+    from tests.support.repairing.repaired_function import executor_role
 
     return AssumedRoleDoor(AwsClients(aws_environment["AWS_REGION"]), executor_role(sandbox))
 

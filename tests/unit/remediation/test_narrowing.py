@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.http_peer import Answer, a_peer
-from tests.support.incidents import Mailbox, a_channel, an_incident
-from tests.support.notices import a_sender
-from tests.support.remediation import an_action
-from tests.support.repairs import ALICE, BOB, Unreadable, Workshop, a_workshop, arn_of
+from tests.support.investigations.incidents import Mailbox, a_channel, an_incident
+from tests.support.investigations.notices import a_sender
+from tests.support.peers.http_peer import Answer, a_peer
+from tests.support.repairing.remediation import an_action
+from tests.support.repairing.repairs import ALICE, BOB, Unreadable, Workshop, a_workshop, arn_of
 
 from affidavit.adapters.channels.slack_app import SlackAppNotifier
 from affidavit.errors import Conflict, InputRefused, UpstreamFailed

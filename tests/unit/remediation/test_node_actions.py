@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 from botocore.exceptions import ClientError
-from tests.support.repairs import BOB, Workshop, a_workshop
+from tests.support.repairing.repairs import BOB, Workshop, a_workshop
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.node_directory import Ec2NodeDirectory

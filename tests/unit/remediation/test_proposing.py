@@ -8,10 +8,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from tests.support.incidents import an_incident
-from tests.support.remediation import a_document
-from tests.support.repaired_function import make_function
-from tests.support.repairs import ROBOT, KnownSources, Workshop, a_workshop, arn_of
+from tests.support.investigations.incidents import an_incident
+from tests.support.repairing.remediation import a_document
+from tests.support.repairing.repaired_function import make_function
+from tests.support.repairing.repairs import ROBOT, KnownSources, Workshop, a_workshop, arn_of
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.support.remediation import a_plan, an_action
+from tests.support.repairing.remediation import a_plan, an_action
 
 from affidavit.errors import InvariantBroken
 from affidavit.remediation.plan.records import Advice

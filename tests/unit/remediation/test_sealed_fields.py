@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.remediation import an_action
-from tests.support.repairs import a_workshop
+from tests.support.repairing.remediation import an_action
+from tests.support.repairing.repairs import a_workshop
 
 from affidavit.errors import Conflict, InvariantBroken
 from affidavit.ports.table import Key, Update

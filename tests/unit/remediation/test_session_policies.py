@@ -2,7 +2,7 @@
 """For every type of action: the credential of an approved plan opens its own calls, and no other of the catalog."""
 
 import pytest
-from tests.support.repaired_function import executor_role
+from tests.support.repairing.repaired_function import executor_role
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.remediation.changer import AssumedRoleDoor, session_policy

@@ -8,8 +8,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from tests.support.remediation import a_subject
-from tests.support.repaired_function import TRUST
+from tests.support.repairing.remediation import a_subject
+from tests.support.repairing.repaired_function import TRUST
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector

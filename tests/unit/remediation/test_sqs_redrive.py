@@ -9,9 +9,9 @@ from uuid import uuid4
 
 import pytest
 from botocore.exceptions import ClientError
-from tests.support.remediation import a_document, a_subject
-from tests.support.repaired_function import make_function
-from tests.support.repairs import BOB, Workshop, a_workshop
+from tests.support.repairing.remediation import a_document, a_subject
+from tests.support.repairing.repaired_function import make_function
+from tests.support.repairing.repairs import BOB, Workshop, a_workshop
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector

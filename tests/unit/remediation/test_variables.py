@@ -6,9 +6,9 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from tests.support.remediation import a_subject
-from tests.support.repaired_function import make_function
-from tests.support.repairs import a_workshop, arn_of
+from tests.support.repairing.remediation import a_subject
+from tests.support.repairing.repaired_function import make_function
+from tests.support.repairing.repairs import a_workshop, arn_of
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from tests.browser.pages import multiplied, page_of
-from tests.support.bundles import analyze_at, analyze_files, write_form
-from tests.support.packs import a_pack, a_rule, a_suppression
+from tests.support.archives.bundles import analyze_at, analyze_files, write_form
+from tests.support.knowledge.packs import a_pack, a_rule, a_suppression
 
 from affidavit.entrypoints.report.page.context import AROUND, LINE_CHARACTERS, context_of, is_longer_than_excerpt
 from affidavit.entrypoints.report.screen import harmless

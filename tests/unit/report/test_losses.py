@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from tests.browser.pages import page_of
-from tests.support.bundles import analyze_at
-from tests.support.packs import a_pack, a_rule
+from tests.support.archives.bundles import analyze_at
+from tests.support.knowledge.packs import a_pack, a_rule
 
 from affidavit.entrypoints.report.losses import loss_line, losses
 from affidavit.knowledge import Knowledge

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.support.packs import a_pack, a_rule, a_suppression
+from tests.support.knowledge.packs import a_pack, a_rule, a_suppression
 
 from affidavit.errors import InputRefused
 from affidavit.rules.authoring import (

@@ -10,7 +10,7 @@ import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.exceptions import ClientError
-from tests.support.repaired_function import executor_role
+from tests.support.repairing.repaired_function import executor_role
 
 from affidavit.sandbox.access.keys import SandboxKeys
 from affidavit.sandbox.laptop import Sandbox

@@ -1,7 +1,7 @@
 """What is said not to be there, in many words: it holds only of an answer that looked everywhere."""
 
 import pytest
-from tests.support.diagnoses import a_pointer
+from tests.support.investigations.diagnoses import a_pointer
 
 from affidavit.evaluation.incidents.absences import ABSENCES
 from affidavit.evidence.diagnosis import EvidencePointer

@@ -1,7 +1,7 @@
 """Confidence follows what was recorded, not what is claimed."""
 
 import pytest
-from tests.support.diagnoses import a_diagnosis, a_pointer
+from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
 
 from affidavit.evidence.confidence import Confidence, Level
 from affidavit.evidence.diagnosis import Diagnosis, FaultType

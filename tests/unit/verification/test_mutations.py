@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable
 
-from tests.support.diagnoses import a_diagnosis, a_pointer, an_investigation, leaves
+from tests.support.investigations.diagnoses import a_diagnosis, a_pointer, an_investigation, leaves
 
 from affidavit.evidence.diagnosis import EvidencePointer
 from affidavit.incidents.attempt.ledger import Entry, Ledger

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.support.diagnoses import a_diagnosis, a_pointer
+from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
 
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.attempt.ledger import Ledger

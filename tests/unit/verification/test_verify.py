@@ -1,8 +1,8 @@
 """What a diagnosis may say, and every way to say what is not so."""
 
 import pytest
-from tests.support.diagnoses import a_diagnosis, a_pointer
-from tests.support.findings import an_evidence
+from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
+from tests.support.knowledge.findings import an_evidence
 
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.diagnosis import Diagnosis

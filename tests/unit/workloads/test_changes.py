@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.support.workload_scenarios import SCENARIOS as ALL
+from tests.support.investigations.workload_scenarios import SCENARIOS as ALL
 
 from affidavit.errors import UpstreamFailed
 from affidavit.evaluation.incidents.scripted_inspector import AccountState, ScriptedInspector

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from tests.support.workload_scenarios import SCENARIOS as ALL
-from tests.support.workload_scenarios import each_scenario
+from tests.support.investigations.workload_scenarios import SCENARIOS as ALL
+from tests.support.investigations.workload_scenarios import each_scenario
 
 from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario, patched
 from affidavit.incidents.incident import Incident

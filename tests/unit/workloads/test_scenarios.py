@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.workload_scenarios import SCENARIOS as ALL
-from tests.support.workload_scenarios import answers_of, each_scenario
+from tests.support.investigations.workload_scenarios import SCENARIOS as ALL
+from tests.support.investigations.workload_scenarios import answers_of, each_scenario
 
 from affidavit.errors import InputRefused
 from affidavit.evaluation.incidents.workload_scenarios import (

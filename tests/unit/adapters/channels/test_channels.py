@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from tests.support.clock import FakeClock
-from tests.support.http_peer import Answer, a_peer
-from tests.support.notices import HOSTILE, a_notice, a_sender
+from tests.support.investigations.notices import HOSTILE, a_notice, a_sender
+from tests.support.peers.http_peer import Answer, a_peer
 
 from affidavit.adapters.channels.github import GitHubNotifier, code_block
 from affidavit.adapters.channels.pagerduty import DEDUP_SOURCE, SOURCE, PagerDutyNotifier

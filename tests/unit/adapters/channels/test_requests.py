@@ -7,7 +7,7 @@ from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
-from tests.support.http_peer import Answer, a_peer, self_signed
+from tests.support.peers.http_peer import Answer, a_peer, self_signed
 
 from affidavit.adapters.channels.egress import Egress
 from affidavit.adapters.channels.requests import Sender, pause_of

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.clock import FakeClock
-from tests.support.notices import a_notice
+from tests.support.investigations.notices import a_notice
 
 from affidavit.adapters.channels.table import channels
 from affidavit.adapters.channels.unusable import UnusableNotifier

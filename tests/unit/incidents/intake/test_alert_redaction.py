@@ -1,7 +1,7 @@
 """What an alert says is stored without its secrets, also where intake cut it in the middle of one."""
 
 import pytest
-from tests.support.incidents import an_incident
+from tests.support.investigations.incidents import an_incident
 
 from affidavit.incidents.incident import incident_to_json
 from affidavit.incidents.intake.alert_incident import MESSAGE_CHARACTERS

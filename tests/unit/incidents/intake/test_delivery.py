@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.incidents import REMAINING, Bench, Scripted, a_bench
+from tests.support.investigations.incidents import REMAINING, Bench, Scripted, a_bench
 
 from affidavit.incidents.incident import IncidentId, incident_to_json
 from affidavit.incidents.intake.delivery import Delivered, deliver

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.support.incidents import REMAINING, Bench, an_incident
+from tests.support.investigations.incidents import REMAINING, Bench, an_incident
 
 from affidavit.incidents.intake.delivery import deliver
 from affidavit.incidents.intake.foreign_alerts import ForeignAlert, Home

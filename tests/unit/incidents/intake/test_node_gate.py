@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from tests.support.incidents import an_incident
+from tests.support.investigations.incidents import an_incident
 
 from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident, Signal

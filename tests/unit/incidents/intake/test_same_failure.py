@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.diagnoses import a_diagnosis, a_pointer
-from tests.support.incidents import MESSAGE, REMAINING, Bench, Mailbox, Scripted, a_bench
+from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
+from tests.support.investigations.incidents import MESSAGE, REMAINING, Bench, Mailbox, Scripted, a_bench
 
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory

@@ -6,8 +6,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.diagnoses import a_diagnosis, a_pointer
-from tests.support.incidents import IAM, Bench, a_bench, degraded
+from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
+from tests.support.investigations.incidents import IAM, Bench, a_bench, degraded
 
 from affidavit.evidence.diagnosis import Diagnosis, FaultType
 from affidavit.incidents.attempt.ledger import Entry

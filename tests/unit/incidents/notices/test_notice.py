@@ -3,8 +3,16 @@
 from pathlib import Path
 
 import pytest
-from tests.support.diagnoses import a_diagnosis, a_pointer
-from tests.support.incidents import LOGS, MESSAGE, REMAINING, Scripted, a_bench, an_incident, true_diagnosis
+from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
+from tests.support.investigations.incidents import (
+    LOGS,
+    MESSAGE,
+    REMAINING,
+    Scripted,
+    a_bench,
+    an_incident,
+    true_diagnosis,
+)
 
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory

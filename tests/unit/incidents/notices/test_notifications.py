@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.incidents import REMAINING, Bench, Mailbox, Scripted, a_bench, an_incident
+from tests.support.investigations.incidents import REMAINING, Bench, Mailbox, Scripted, a_bench, an_incident
 
 from affidavit.errors import UpstreamFailed
 from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory

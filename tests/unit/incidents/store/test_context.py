@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.incidents import REMAINING, Bench, Scripted, a_bench, an_incident, some_tokens
+from tests.support.investigations.incidents import REMAINING, Bench, Scripted, a_bench, an_incident, some_tokens
 
 from affidavit.errors import EvidenceUnavailable
 from affidavit.incidents.attempt.diagnostician import AgentResult, RunOutcome

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
-from tests.support.incidents import REMAINING, Bench, Scripted, a_bench, an_incident
+from tests.support.investigations.incidents import REMAINING, Bench, Scripted, a_bench, an_incident
 
 from affidavit.incidents.attempt.attempt import BREAKER_REASON
 from affidavit.incidents.attempt.breaker import Breaker

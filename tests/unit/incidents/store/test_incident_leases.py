@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from tests.support.incidents import REMAINING, Bench, an_incident
+from tests.support.investigations.incidents import REMAINING, Bench, an_incident
 
 from affidavit.errors import InvariantBroken
 from affidavit.incidents.attempt.diagnostician import LeaseLost

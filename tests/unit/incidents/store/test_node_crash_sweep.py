@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.clock import FakeClock
-from tests.support.incidents import Bench, Boundary, Killed, a_bench, memory_folder
+from tests.support.investigations.incidents import Bench, Boundary, Killed, a_bench, memory_folder
 from tests.unit.incidents.test_readiness import ALERT, AT, MINUTE, NODE, Evidence, a_bundle
 
 from affidavit.incidents.evidence.node_evidence import collection_token

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.support.incidents import REMAINING, Bench, a_bench, an_incident, memory_folder
+from tests.support.investigations.incidents import REMAINING, Bench, a_bench, an_incident, memory_folder
 
 from affidavit.evidence.diagnosis import NO_TOKENS
 from affidavit.incidents.attempt.diagnostician import AgentResult, LeaseLost, RunOutcome

@@ -1,7 +1,7 @@
 """Steps that are never advised are refused; risk and approval are computed."""
 
 import pytest
-from tests.support.diagnoses import a_diagnosis, a_pointer
+from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
 
 from affidavit.evidence.diagnosis import Diagnosis, RemediationStep, RiskLevel
 from affidavit.verification.plans.gate import gated, refused_steps

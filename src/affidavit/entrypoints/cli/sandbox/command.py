@@ -214,7 +214,9 @@ def _awaited(child: "subprocess.Popen[bytes]", data_dir: Path, log: Path) -> "Se
             return session
         time.sleep(0.05)
     child.terminate()
-    raise UpstreamFailed("the sandbox did not start", hint=f"read {log}")
+    from affidavit.sandbox.processes.child import last_words
+
+    raise UpstreamFailed(f"the sandbox did not start: {last_words(log)}", hint=f"read {log}")
 
 
 def _print_environment(environment: Mapping[str, str]) -> None:

@@ -1,0 +1,1 @@
+"""What stacks are made of: functions, doors, networks, parameters."""
