@@ -23,7 +23,7 @@ from affidavit.verdict.links import AcceptedLink, accepted_links
 from affidavit.verdict.missing import absent_of, candidates
 from affidavit.verdict.seen import SeenCondition, see
 from affidavit.verdict.timing import NodeClocks, clock_seconds, read_clocks
-from affidavit.verdict.wording import entity_line, summary_of
+from affidavit.verdict.wording import entity_line, summary_of, unjudged
 
 MOST_ALTERNATIVES = 8
 
@@ -297,7 +297,8 @@ class _Case:
             for each in self.seen.values()
             if each.began is None and each.worth_explaining and self.effects.get(each.id)
         ]
-        return [*(f"{file} is not in this bundle and could hold the cause" for file in absent), *timeless]
+        unknown = [f"{name} tells of errors in words that no rule knows" for name in unjudged(self.evidence.findings)]
+        return [*(f"{file} is not in this bundle and could hold the cause" for file in absent), *timeless, *unknown]
 
 
 def _walk(start: str, steps: Mapping[str, Sequence[str]]) -> list[str]:

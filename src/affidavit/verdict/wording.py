@@ -1,9 +1,10 @@
 """Writes the sentences of a verdict."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from affidavit.evidence.finding import FaultState, Finding
 from affidavit.evidence.verdict import RootCause, Unexplained, VerdictState
 from affidavit.verdict.missing import COMMAND
 from affidavit.verdict.seen import SeenCondition
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from affidavit.verdict.conclude import VerdictInput
 
 _NAMES_SHOWN = 3
+# What rules of last resort tell of, but for warnings.
+_UNLISTED = frozenset(("unlisted.error", "unlisted.fatal", "unlisted.kernel", "unlisted.system", "unlisted.windows"))
 # Kinds of names that tell a person where to look, the most useful first.
 _TELLING = (
     "pod",
@@ -42,7 +45,7 @@ def summary_of(
         return f"{unknown[0].what}, and the cause is not in this bundle.{where}"
     if unexplained:
         return f"{unexplained[0].what}; nothing else is seen to follow from it."
-    looked = f"{len(evidence.files)} files were looked at"
+    looked = f"{_not_judged(evidence)}{len(evidence.files)} files were looked at"
     if state is VerdictState.PLANNED:
         return f"Only planned stops and what came of them were found; {looked}."
     if state is VerdictState.STARTUP:
@@ -51,6 +54,25 @@ def summary_of(
         return f"What was found is over; {looked}."
     return (
         f"No known fault of medium severity or above was found; {looked}, which says nothing about what is not there."
+    )
+
+
+def unjudged(findings: Iterable[Finding]) -> list[str]:
+    """Findings of errors in words that no rule knows: they were seen, and nobody can say what they mean."""
+    return [
+        finding.finding_id
+        for finding in findings
+        if finding.signal in _UNLISTED and finding.state not in (FaultState.STARTUP, FaultState.PLANNED)
+    ]
+
+
+def _not_judged(evidence: "VerdictInput") -> str:
+    found = unjudged(evidence.findings)
+    more = f" and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else ""
+    return (
+        f"errors in words that no rule knows are not judged ({', '.join(found[:_NAMES_SHOWN])}{more}); "
+        if found
+        else ""
     )
 
 

@@ -110,6 +110,15 @@ def test_a_cause_that_only_windows_has_is_named_on_windows_alone(files: tuple[st
     assert any("Windows" in each.cause for each in left.could_be) is is_named
 
 
+def test_a_quiet_verdict_names_the_errors_that_nobody_judged() -> None:
+    verdict = verdict_on(seen("any.unlisted-error", 0, until=170))
+    assert verdict.state is VerdictState.QUIET
+    assert "errors in words that no rule knows are not judged (F-001)" in verdict.summary
+    assert verdict.gaps == ("F-001 tells of errors in words that no rule knows",)
+    start = verdict_on(seen("any.unlisted-error", 0, state=FaultState.STARTUP))
+    assert ("no rule knows" in start.summary, start.gaps) == (False, ())
+
+
 def test_the_order_of_lines_does_not_make_an_effect_the_cause() -> None:
     verdict = verdict_on(
         seen("kubelet.pleg-not-healthy", 0),
