@@ -1,7 +1,6 @@
 """A sick node, from its alarm to a proven diagnosis: real DynamoDB, S3 and SSM over HTTP, our Lambda functions."""
 
 import uuid
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -23,7 +22,7 @@ from tests.support.investigations.node_incidents import (
     uploaded,
 )
 
-from affidavit.entrypoints.lambdas import on_bundle_uploaded, on_incident, on_watchdog_tick
+from affidavit.entrypoints.lambdas import on_watchdog_tick
 from affidavit.evidence.diagnosis import FaultType, Grade
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.intake.event_reader import bundle_news
@@ -34,23 +33,6 @@ from affidavit.sandbox.account.nodes import CLUSTER
 from affidavit.sandbox.aws.automation import Conduct
 from affidavit.sandbox.aws.resources import BUCKET
 from affidavit.sandbox.laptop import Sandbox
-
-
-@pytest.fixture(scope="module", autouse=True)
-def applications() -> Iterator[None]:
-    """Built once for these tests: reading the rules takes longer than most of them."""
-    for application in (on_incident.application, on_bundle_uploaded.application):
-        application.cache_clear()
-    yield
-    for application in (on_incident.application, on_bundle_uploaded.application):
-        application.cache_clear()
-
-
-@pytest.fixture
-def offline(aws_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CHAT_PROVIDER", "offline")
-    monkeypatch.setenv("MAX_INCIDENTS_PER_HOUR", "500")
-
 
 pytestmark = pytest.mark.usefixtures("offline")
 

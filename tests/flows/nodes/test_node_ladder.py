@@ -1,6 +1,5 @@
 """A node that SSM cannot reach: its logs come by the next way that works, and the incident says which and why."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,7 +18,6 @@ from tests.support.investigations.node_incidents import (
     state_of,
 )
 
-from affidavit.entrypoints.lambdas import on_bundle_uploaded, on_incident
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.incidents.store.state import Status
 from affidavit.sandbox.account.nodes import FleetNode
@@ -35,20 +33,7 @@ PANIC = """\
 [ 8150.100200] Kernel panic - not syncing: softlockup: hung tasks
 """
 
-
-@pytest.fixture(scope="module", autouse=True)
-def applications() -> Iterator[None]:
-    for application in (on_incident.application, on_bundle_uploaded.application):
-        application.cache_clear()
-    yield
-    for application in (on_incident.application, on_bundle_uploaded.application):
-        application.cache_clear()
-
-
-@pytest.fixture(autouse=True)
-def offline(aws_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CHAT_PROVIDER", "offline")
-    monkeypatch.setenv("MAX_INCIDENTS_PER_HOUR", "500")
+pytestmark = pytest.mark.usefixtures("offline")
 
 
 def the_archive(sandbox: Sandbox, node: FleetNode, what: str) -> str:
