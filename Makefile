@@ -50,10 +50,10 @@ demo: $(if $(wildcard $(STAMP)),setup,$(DEMO_STAMP)) ## the whole story on this 
 	@$(BIN)/affidavit demo --out build/demo $(if $(PROVIDER),--provider $(PROVIDER))
 
 test: setup ## the tests, but for the slow ones
-	@$(call pytest,-n $(WORKERS) -m "not slow")
+	@$(call pytest,--workers $(WORKERS) -m "not slow")
 
 test-slow: setup ## storms, deployments into the emulator, killed processes, every scenario: minutes each
-	@$(call pytest,-n 3 -m slow)
+	@$(call pytest,--workers 3 -m slow)
 
 check: setup ## format, lint, types, layering
 	@$(BIN)/ruff format --check .

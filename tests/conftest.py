@@ -3,10 +3,11 @@
 import socket
 
 import pytest
-from _pytest.nodeid import NodeId
 from hypothesis import settings
 
+from tests.support.processes.command import open_nurseries
 from tests.support.sandbox import aws_environment, sandbox  # noqa: F401 - fixtures
+from tests.workers import TOGETHER
 
 # Timing never fails a test: on a busy machine the first example of a property may take a second.
 settings.register_profile("affidavit", deadline=None)
@@ -30,14 +31,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     for item in items:
         if isinstance(item, pytest.Function) and (group := _group(item)) is not None:
-            _keep_together(item, group)
+            item.stash[TOGETHER] = group
 
 
-def _keep_together(item: pytest.Function, group: str) -> None:
-    """xdist tells its scheduler of groups by node ids, and 3.8 writes them where pytest 9.2 no longer reads them."""
-    item.add_marker(pytest.mark.xdist_group(group))
-    if hasattr(item.config, "workerinput") and not item.nodeid.endswith(f"@{group}"):
-        item._id = NodeId.parse(f"{item.nodeid}@{group}")
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if session.config.option.workers > 1:
+        open_nurseries()
 
 
 def _group(item: pytest.Function) -> str | None:

@@ -175,7 +175,7 @@ def _goes_red(one: Guard) -> bool:
             return False
         file.write_text(text.replace(one.text, one.instead))
         environment = {**os.environ, "PYTHONPATH": f"{copy / 'src'}:{copy}"}
-        run = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-x", "-p", "no:cacheprovider", one.test]
+        run = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", one.test]
         done = subprocess.run(run, cwd=copy, env=environment, capture_output=True, text=True, check=False)
         print(f"{'red ' if done.returncode == 1 else 'GREEN'} {one.name}", flush=True)
         return done.returncode == 1

@@ -1,8 +1,8 @@
 """Runs the tests with the arguments of pytest; each that failed runs once more, alone.
 
-`python -m tests.rerun -n 5 -m "not slow"`. A test that fails twice fails the run. One that passes alone is unsteady:
-the run passes, says so loudly, and adds it to `build/unsteady.txt`. Nothing runs again after a crash, after an error
-while collecting, or when so many failed that the change is the cause.
+`python -m tests.rerun --workers 5 -m "not slow"`. A test that fails twice fails the run. One that passes alone is
+unsteady: the run passes, says so loudly, and adds it to `build/unsteady.txt`. Nothing runs again after a crash, after
+an error while collecting, or when so many failed that the change is the cause.
 """
 
 import subprocess
@@ -22,22 +22,16 @@ class Failures:
 
     def __init__(self) -> None:
         self.ids: list[str] = []
-        self.is_whole = True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed and (name := _without_group(report.nodeid)) not in self.ids:
-            self.ids.append(name)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: object, error: object) -> None:
-        """The tests that a dead worker still had before it never ran."""
-        self.is_whole &= error is None
+        if report.failed and report.nodeid not in self.ids:
+            self.ids.append(report.nodeid)
 
 
 def run(arguments: Sequence[str]) -> int:
     failures = Failures()
     code = int(pytest.main([*arguments], plugins=[failures]))
-    if code != pytest.ExitCode.TESTS_FAILED or not failures.is_whole or not 0 < len(failures.ids) <= AT_MOST:
+    if code != pytest.ExitCode.TESTS_FAILED or not 0 < len(failures.ids) <= AT_MOST:
         return code
     print(f"\n{len(failures.ids)} failed; once more, alone:", flush=True)
     failed_twice = [name for name in failures.ids if not _passes_alone(name)]
@@ -48,7 +42,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _passes_alone(name: str) -> bool:
-    command = [sys.executable, "-m", "pytest", "-n", "0", name]
+    command = [sys.executable, "-m", "pytest", name]
     return subprocess.run(command, check=False).returncode == pytest.ExitCode.OK
 
 
@@ -60,13 +54,6 @@ def _report_unsteady(names: Sequence[str]) -> None:
         for name in names:
             file.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ} {name}\n")
             print(f"UNSTEADY: passed alone: {name}", flush=True)
-
-
-def _without_group(nodeid: str) -> str:
-    """xdist adds `@` and the group, which here begins with the test's own file."""
-    file = nodeid.partition("::")[0]
-    before, found, _ = nodeid.rpartition(f"@{file}")
-    return before if found else nodeid
 
 
 if __name__ == "__main__":

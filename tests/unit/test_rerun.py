@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-OPTIONS = "--disable-plugin-autoload -p xdist -p no:cacheprovider --dist loadgroup --max-worker-restart 0"
+OPTIONS = "--disable-plugin-autoload -p tests.workers -p no:cacheprovider"
 FAILS_ONCE = """
 from pathlib import Path
 import pytest
@@ -25,7 +25,8 @@ import pytest
 
 @pytest.fixture(scope="module")
 def dear():
-    pass
+    with open("made", "a") as file:
+        file.write("once ")
 
 @pytest.mark.parametrize("number", range(4))
 def test_one(dear, number):
@@ -33,6 +34,27 @@ def test_one(dear, number):
 
 def test_two(dear):
     pass
+"""
+WAITS_FOR_THE_OTHER = """
+import os
+import time
+from pathlib import Path
+
+COLLECTED = os.getpid()
+
+def meet(mine, other):
+    print("printed", "by", mine)
+    Path(mine).touch()
+    while not Path(other).exists():
+        time.sleep(0.01)
+    assert os.getpid() != COLLECTED, "the process " "that collected"
+    assert not "shown"
+
+def test_a():
+    meet("a", "b")
+
+def test_b():
+    meet("b", "a")
 """
 FAILS_ALWAYS = "def test_broken():\n    assert 0\n"
 CRASHES_ONCE = FAILS_ONCE.replace('raise AssertionError("the first time")', "__import__('os')._exit(3)")
@@ -49,19 +71,29 @@ def run(folder: Path, source: str, *arguments: str) -> tuple[int, str]:
 
 
 def test_tests_that_share_a_set_up_share_a_worker(tmp_path: Path) -> None:
-    _, out = run(tmp_path, SHARED, "-n", "2", "-v")
-    assert len({line.split()[0] for line in out.splitlines() if "PASSED" in line}) == 1
+    code, out = run(tmp_path, SHARED, "--workers", "2")
+    assert code == 0 and "5 passed" in out
+    assert (tmp_path / "made").read_text() == "once "
+
+
+def test_others_run_in_processes_of_their_own_and_what_each_printed_is_told_with_it(tmp_path: Path) -> None:
+    """Each waits for the other, so they pass only side by side."""
+    code, out = run(tmp_path, WAITS_FOR_THE_OTHER, "--workers", "2")
+    assert code == 1 and "2 failed" in out
+    first, _, _ = out.partition("once more")
+    assert [first.count(f"printed by {name}") for name in "ab"] == [1, 1]
+    assert first.count("E       AssertionError: assert not 'shown'") == 2
 
 
 def test_a_test_that_passes_alone_is_named_and_does_not_fail_the_run(tmp_path: Path) -> None:
-    code, out = run(tmp_path, FAILS_ONCE, "-n", "1")
+    code, out = run(tmp_path, FAILS_ONCE, "--workers", "1")
     assert code == 0
     assert "UNSTEADY: passed alone: test_it.py::test_unsteady[a b::[c]@d]" in out
     assert (tmp_path / "build/unsteady.txt").read_text().endswith("Z test_it.py::test_unsteady[a b::[c]@d]\n")
 
 
 def test_a_test_that_fails_twice_fails_the_run_beside_one_that_is_unsteady(tmp_path: Path) -> None:
-    code, out = run(tmp_path, FAILS_ONCE + FAILS_ALWAYS, "-n", "0")
+    code, out = run(tmp_path, FAILS_ONCE + FAILS_ALWAYS)
     assert code == 1
     assert "FAILED TWICE: test_it.py::test_broken\n" in out and "UNSTEADY: passed alone: test_it.py::test_uns" in out
 
@@ -76,6 +108,6 @@ def test_a_test_that_fails_twice_fails_the_run_beside_one_that_is_unsteady(tmp_p
     ids=["crash", "collection", "many"],
 )
 def test_nothing_runs_again_where_a_second_run_would_prove_nothing(tmp_path: Path, source: str) -> None:
-    code, out = run(tmp_path, source, "-n", "1")
+    code, out = run(tmp_path, source, "--workers", "1")
     assert code != 0
     assert "once more" not in out and not (tmp_path / "build").exists()

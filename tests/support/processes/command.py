@@ -38,6 +38,12 @@ def affidavit(
     return subprocess.CompletedProcess(words, ended.code, out, err)
 
 
+def open_nurseries() -> None:
+    """Workers that are forked after this share them."""
+    _NODES.open()
+    _INCIDENTS.open()
+
+
 def run_forked(words: Sequence[str], *, env: dict[str, str], cwd: Path, seconds: float) -> tuple[Ended, str, str]:
     """How it ended, what it wrote to standard output, and what to standard error. Its standard input is empty."""
     nursery = _INCIDENTS if {"incident", "incidents", "adversarial"} & {*words[:2]} else _NODES

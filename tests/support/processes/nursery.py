@@ -50,13 +50,12 @@ class Nursery:
         timeout: float,
     ) -> Ended:
         """`streams` are standard input, output and error. Raises subprocess.TimeoutExpired once the child is killed."""
-        if self._door is None:
-            self._door = self._opened()
+        door = self.open()
         ours, theirs = socket.socketpair()
         request = json.dumps({"arguments": list(arguments), "env": dict(env), "cwd": str(cwd)}).encode()
         with ours:
             with theirs:
-                socket.send_fds(self._door, [request], [*(stream.fileno() for stream in streams), theirs.fileno()])
+                socket.send_fds(door, [request], [*(stream.fileno() for stream in streams), theirs.fileno()])
             answers = ours.makefile("r")
             pid = int(answers.readline())
             ours.settimeout(timeout)
@@ -65,6 +64,11 @@ class Nursery:
             except TimeoutError:
                 os.kill(pid, signal.SIGKILL)
                 raise subprocess.TimeoutExpired(list(arguments), timeout) from None
+
+    def open(self) -> socket.socket:
+        """Processes forked after this share it."""
+        self._door = self._door or self._opened()
+        return self._door
 
     def _opened(self) -> socket.socket:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
