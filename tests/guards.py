@@ -16,8 +16,16 @@ ROOT = Path(__file__).parents[1]
 HOME = "src/affidavit/remediation"
 C = "tests/unit/console/test_console"
 E, A, P, R, N, Q, V = (
-    f"tests/unit/remediation/test_{name}.py"
-    for name in ("executor", "approvals", "proposing", "critic", "node_actions", "sqs_redrive", "variables")
+    f"tests/unit/remediation/{name}.py"
+    for name in (
+        "test_executor",
+        "test_approvals",
+        "test_proposing",
+        "test_critic",
+        "actions/test_node_actions",
+        "actions/test_sqs_redrive",
+        "actions/test_variables",
+    )
 )
 
 
