@@ -17,15 +17,14 @@ from affidavit.errors import InputRefused
 from affidavit.matching import regex_tree
 from affidavit.matching.regex_tree import Alternation, Anchor, Atom, Hide, Repeat, Tree
 
-# Hyperscan looks for texts of four bytes, and of eight or more, faster than for those between.
+# Hyperscan looks for texts of four bytes, and of eight, faster than for those between.
 LENGTH = 4
+_LONGER = 8
 # More variants of one text than this are not written out.
 _VARIANTS = 16
 _MOST_TEXTS = 96
 _CASELESS = "(?i:"
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|.", re.DOTALL)
-# Healthy logs have these, too, but seldom, and patterns that end in nothing else would be looked for whole.
-_OF_FAILING = ("ailed", "ailure", "FAILED", "rror", "RROR", "imed out", "imeout", "nable to", "annot", "atal", "FATAL")
 _DIGITS = frozenset("0123456789")
 _IN_CLASS = frozenset("^-\\[]")
 
@@ -190,19 +189,23 @@ def _weight(texts: Texts) -> tuple[int, int, list[str]]:
 
 @lru_cache(1 << 14)
 def _rare_parts(text: str) -> Texts:
+    """Short ones, and longer ones where healthy logs have all of those: `failed`, and not ` failed to`."""
+    return _unusual(text, LENGTH) or _unusual(text, _LONGER)
+
+
+def _unusual(text: str, length: int) -> Texts:
     """Numbers are everywhere."""
-    return frozenset(part for part in _parts(text) if part not in _usual_parts() and not _DIGITS & {*part})
+    return frozenset(part for part in _parts(text, length) if not _DIGITS & {*part}) - _usual_parts(length)
 
 
-def _parts(text: str) -> set[str]:
-    return {text[at : at + LENGTH] for at in range(len(text) - LENGTH + 1)}
+def _parts(text: str, length: int) -> set[str]:
+    return {text[at : at + length] for at in range(len(text) - length + 1)}
 
 
 @cache
-def _usual_parts() -> frozenset[str]:
+def _usual_parts(length: int) -> Texts:
     lines = files("affidavit.matching").joinpath("usual_text.txt").read_text("utf-8").splitlines()
-    failing = {part for word in _OF_FAILING for part in _parts(word)}
-    return frozenset(part for line in lines for part in _parts(line)) - failing
+    return frozenset(part for line in lines for part in _parts(line, length))
 
 
 def _cover(parts_of: dict[str, Texts]) -> Iterator[str]:

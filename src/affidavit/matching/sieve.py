@@ -6,23 +6,25 @@ too many lines hold one is given to an engine as a whole.
 
 import hashlib
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 
+import numpy as np
+
 from affidavit.matching.engine_cache import engine_name, is_kept
+from affidavit.matching.looser import looser
 from affidavit.matching.matcher import ROOM, SLOT_BITS, HyperscanMatcher, Matcher
 from affidavit.matching.needles import needles_of
 from affidavit.matching.patterns import block_form
 
-# A line with a needle costs as much as so many bytes of an engine's scan.
-DENSE = 1024
+# An engine is given a block whole if each so many bytes hold a needle, or if lines with one are so large a part of it.
+DENSE = 256
+_LARGE = 1 / 4
 # After a block that the sieve did not help with, up to so many more are scanned without it.
 _MOST_SKIPPED = 31
-_MADE_FROM = ("needles.py", "regex_tree.py", "usual_text.txt")
-_SLOT_MASK = (1 << SLOT_BITS) - 1
+_MADE_FROM = ("looser.py", "needles.py", "regex_tree.py", "usual_text.txt")
 
 
 class SievedMatcher:
@@ -37,11 +39,12 @@ class SievedMatcher:
             self._to_skip -= 1
             return self._whole().scan(block, length)
         marks = self._sieve.scan(block, length)
-        if len(marks) * DENSE > length:
+        lines = _lines_at(marks, block, length) if len(marks) * DENSE <= length else [(0, length)]
+        if sum(end - start for start, end in lines) > length * _LARGE:
             self._skipped = self._to_skip = min(2 * self._skipped + 1, _MOST_SKIPPED)
             return self._whole().scan(block, length)
         self._skipped = 0
-        return _hits_in(self._engine, block, _lines_at(marks, block, length)) if marks else []
+        return _hits_in(self._engine, block, lines) if lines else []
 
 
 def sieve_of(patterns: Iterable[str]) -> Matcher:
@@ -68,7 +71,8 @@ def _maker() -> bytes:
 
 def _expressions(patterns: list[str]) -> tuple[list[bytes], list[int]]:
     needles = needles_of(patterns)
-    found = [*map(re.escape, needles.texts), *map(block_form, needles.others)]
+    others = dict.fromkeys(block_form(form) for pattern in needles.others for form in looser(pattern))
+    found = [*map(re.escape, needles.texts), *others]
     return [expression.encode() for expression in found], [0] * len(found)
 
 
@@ -87,15 +91,11 @@ def _lines_at(marks: list[int], block: bytearray, length: int) -> list[tuple[int
 
 def _hits_in(engine: Matcher, block: bytearray, lines: list[tuple[int, int]]) -> list[int]:
     """Scans the lines as one text, and tells where its hits are in the block."""
-    text = bytearray()
-    starts: list[int] = []
-    for start, end in lines:
-        starts.append(len(text))
-        text += block[start:end]
-        text += b"\n"
-    hits: list[int] = []
-    for hit in engine.scan(text + bytes(ROOM), len(text)):
-        position = hit >> SLOT_BITS
-        row = bisect_right(starts, position) - 1
-        hits.append((position - starts[row] + lines[row][0]) << SLOT_BITS | hit & _SLOT_MASK)
-    return hits
+    view = memoryview(block)
+    text = bytearray(b"\n".join([view[start:end] for start, end in lines]))
+    hits = np.array(engine.scan(text + bytes(ROOM), len(text)), dtype=np.int64)
+    bounds = np.array(lines)
+    ends = np.cumsum(bounds[:, 1] - bounds[:, 0] + 1)
+    rows = np.searchsorted(ends, hits >> SLOT_BITS, side="right")
+    moved = (bounds[:, 1] + 1 - ends)[rows]
+    return (hits + (moved << SLOT_BITS)).tolist()
