@@ -8,7 +8,7 @@ from affidavit.entrypoints.doctor.extras import EXTRAS
 from release.build import build
 from release.manual import write_manual
 from release.mcp_bundle import write_mcp_bundle
-from release.trial import pythons, try_core, try_extra
+from release.trial import SANDBOX, pythons, try_core, try_extras
 
 
 def main() -> None:
@@ -26,8 +26,8 @@ def main() -> None:
 def _try(wheel: Path, *, with_extras: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         troubles = [trouble for python in pythons() for trouble in try_core(wheel, Path(name), python)]
-        for extra in EXTRAS if with_extras else ():
-            troubles.extend(try_extra(wheel, Path(name), extra.name))
+        for extras in (*((extra.name,) for extra in EXTRAS), sorted(SANDBOX)) if with_extras else ():
+            troubles.extend(try_extras(wheel, Path(name), extras))
     if troubles:
         raise SystemExit("\n".join(troubles))
     print("every command works, or names the extra it needs")

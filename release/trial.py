@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 import venv
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,12 +21,14 @@ PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """`works_with` is the extra that a command needs; empty: it works in the core."""
+    """`needs` are the extras without which a command cannot work; none: it works in the core."""
 
     arguments: tuple[str, ...]
-    works_with: str = ""
+    needs: frozenset[str] = frozenset()
 
 
+# What together makes an AWS on this machine.
+SANDBOX = frozenset({"agent", "aws", "sandbox"})
 TRIALS = (
     Trial(arguments=("--version",)),
     Trial(arguments=("doctor",)),
@@ -39,13 +42,14 @@ TRIALS = (
     Trial(arguments=("keys", "new", "--out", "trial.key")),
     Trial(
         arguments=("incident", "submit", "--scenario", "permission-s3-statement-removed", "--offline"),
-        works_with="agent",
+        needs=frozenset({"agent"}),
     ),
-    Trial(arguments=("fleet", "add", "node"), works_with="fleet"),
-    Trial(arguments=("sandbox", "up", "--detach"), works_with="aws"),
-    Trial(arguments=("sandbox", "down"), works_with="aws"),
+    Trial(arguments=("fleet", "add", "node"), needs=frozenset({"fleet"})),
+    Trial(arguments=("sandbox", "up", "--detach"), needs=SANDBOX),
+    Trial(arguments=("sandbox", "down"), needs=SANDBOX),
     Trial(arguments=("console", "--help")),
 )
+_INSTALL_LINE = re.compile(r"pip install 'affidavit\[([\w,]+)\]'")
 ANALYZE = ("analyze", "node", "--quiet")
 
 
@@ -53,7 +57,7 @@ def try_core(wheel: Path, folder: Path, python: str) -> list[str]:
     """What went wrong in an environment with nothing but the wheel and what it asks for."""
     home = folder / f"core-{python}"
     bin_ = _environment(home, f"{wheel}", python)
-    troubles = [trouble for trial in TRIALS if (trouble := _trouble(bin_, home, trial)) is not None]
+    troubles = [trouble for trial in TRIALS if (trouble := _trouble(bin_, home, trial, frozenset())) is not None]
     size, first = _megabytes(home), _first_analysis(bin_, home)
     print(
         f"{python}: core takes {size} MB, compiled code left out; "
@@ -68,27 +72,18 @@ def try_core(wheel: Path, folder: Path, python: str) -> list[str]:
     return troubles
 
 
-def try_extra(wheel: Path, folder: Path, extra: str) -> list[str]:
-    """Whether an extra resolves, the doctor then finds it, and every command works or names what it still needs."""
-    home = folder / extra
-    bin_ = _environment(home, f"{wheel}[{extra}]", "python3")
+def try_extras(wheel: Path, folder: Path, extras: Sequence[str]) -> list[str]:
+    """Whether extras resolve, the doctor then finds them, and every command works or names what it still needs."""
+    named = ",".join(extras)
+    home = folder / named
+    bin_ = _environment(home, f"{wheel}[{named}]", "python3")
     said = _run(bin_, home, ("doctor",))
-    is_there = any(line.startswith(f"✓ {extra} ") for line in said.stdout.splitlines())
-    troubles = [] if is_there else [f"the doctor does not find it:\n{said.stdout}{said.stderr}"]
-    troubles += [trouble for trial in TRIALS if (trouble := _trouble_with(bin_, home, trial, extra)) is not None]
-    print(f"{extra}: takes {_megabytes(home)} MB with the core")
+    found = {line.split()[1] for line in said.stdout.splitlines() if line.startswith("✓ ")}
+    troubles = [] if {*extras} <= found else [f"the doctor does not find it:\n{said.stdout}{said.stderr}"]
+    troubles += [trouble for trial in TRIALS if (trouble := _trouble(bin_, home, trial, {*extras})) is not None]
+    print(f"{named}: takes {_megabytes(home)} MB with the core")
     shutil.rmtree(home)
-    return [f"{extra}: {trouble}" for trouble in troubles]
-
-
-def _trouble_with(bin_: Path, home: Path, trial: Trial, extra: str) -> str | None:
-    """A command may need several extras: it then names the next one. What the extra itself brings must work."""
-    done = _run(bin_, home, trial.arguments)
-    said = done.stdout + done.stderr
-    names_another = re.search(r"affidavit\[(\w+)\]", said)
-    if done.returncode == 0 or (trial.works_with and names_another is not None and names_another[1] != extra):
-        return None
-    return f"affidavit {' '.join(trial.arguments)} ended with {done.returncode}: {said}"
+    return [f"{named}: {trouble}" for trouble in troubles]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,13 +132,15 @@ def _environment(home: Path, requirement: str, python: str) -> Path:
     return home / "bin"
 
 
-def _trouble(bin_: Path, home: Path, trial: Trial) -> str | None:
+def _trouble(bin_: Path, home: Path, trial: Trial, extras: Set[str]) -> str | None:
+    """An extra may bring a part of another: a command then names only what is still missing."""
     done = _run(bin_, home, trial.arguments)
-    said = done.stdout + done.stderr
-    shown = f"affidavit {' '.join(trial.arguments)}"
-    if trial.works_with:
-        return None if f"affidavit[{trial.works_with}]" in said else f"{shown} does not name its extra: {said}"
-    return None if done.returncode == 0 else f"{shown} ended with {done.returncode}: {said}"
+    said, missing = done.stdout + done.stderr, trial.needs - extras
+    if done.returncode == 0:
+        return None
+    shown = f"affidavit {' '.join(trial.arguments)} ended with {done.returncode}: {said}"
+    named = {name for names in _INSTALL_LINE.findall(said) for name in names.split(",")}
+    return None if done.returncode == 2 and named and named <= missing else shown
 
 
 def _run(bin_: Path, home: Path, arguments: tuple[str, ...], **changed: str) -> subprocess.CompletedProcess[str]:

@@ -15,7 +15,7 @@ def connect(*, threads: int | None = None) -> "Generator[duckdb.DuckDBPyConnecti
     try:
         import duckdb
     except ImportError as error:
-        raise InputRefused("fleet questions need DuckDB", hint="install affidavit[fleet]") from error
+        raise InputRefused("fleet questions need DuckDB", hint="pip install 'affidavit[fleet]'") from error
     settings: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 from tests.support.processes.command import affidavit
+from typer.testing import CliRunner
 
+from affidavit.entrypoints.cli.main import app
 from affidavit.entrypoints.doctor.extras import EXTRAS, Extra, extra_with
 from affidavit.entrypoints.doctor.installation import Observation
+from affidavit.errors import InputRefused
 
 
 def test_the_doctor_says_what_works_and_exits_with_0() -> None:
@@ -53,3 +56,39 @@ def test_a_real_bash_completes_a_command() -> None:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(["bash", "-c", script], env={"PATH": path}, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["analyze"], done.stderr
+
+
+WHOLE_STORY = ("agent", "aws", "sandbox")
+
+
+@pytest.mark.parametrize(
+    ("command", "needed"),
+    [
+        ("sandbox up", WHOLE_STORY),
+        ("sandbox up --detach", WHOLE_STORY),
+        ("sandbox down", WHOLE_STORY),
+        ("sandbox status", WHOLE_STORY),
+        ("sandbox env", WHOLE_STORY),
+        ("sandbox invoke", WHOLE_STORY),
+        ("sandbox alarm i-0a11ce0000000001", WHOLE_STORY),
+        ("demo", WHOLE_STORY),
+        ("demo --console", ("agent", "aws", "console", "sandbox")),
+        ("incident submit --scenario permission-s3-statement-removed --offline", ("agent",)),
+        ("incident redrive some-incident", ("agent",)),
+        ("eval all", ("agent",)),
+        ("eval adversarial", ("agent",)),
+    ],
+)
+def test_a_command_names_all_that_it_lacks_at_once_and_leaves_nothing(
+    command: str, needed: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AFFIDAVIT_DATA", str(tmp_path / "data"))
+    for extra in EXTRAS:
+        for module in extra.modules if extra.name in needed else ():
+            monkeypatch.setitem(sys.modules, module, None)
+    refused = CliRunner().invoke(app, command.split()).exception
+    assert isinstance(refused, InputRefused)
+    assert all(f"`{name}`" in str(refused) for name in needed)
+    assert set(refused.hint.removeprefix("pip install 'affidavit[").removesuffix("]'").split(",")) == set(needed)
+    assert not [*tmp_path.iterdir()]

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from importlib.util import find_spec
 
+from affidavit.errors import InputRefused
+
 
 @dataclass(frozen=True, kw_only=True)
 class Extra:
@@ -38,6 +40,17 @@ def extra_with(module: str) -> Extra | None:
     """The extra that brings a module."""
     top = module.partition(".")[0]
     return next((extra for extra in EXTRAS if top in {name.partition(".")[0] for name in extra.modules}), None)
+
+
+def need_extras(*names: str) -> None:
+    """Ask for all that a command needs before it starts, not for one after the other. Raises InputRefused."""
+    absent = [extra.name for extra in EXTRAS if extra.name in names and extra.missing]
+    if absent:
+        listed = ", ".join(f"`{name}`" for name in absent)
+        word = "extra" if len(absent) == 1 else "extras"
+        raise InputRefused(
+            f"this command needs the {word} {listed}", hint=f"pip install 'affidavit[{','.join(absent)}]'"
+        )
 
 
 def _is_there(module: str) -> bool:

@@ -49,7 +49,7 @@ class Emulator:
 
     def start(self) -> None:
         if find_spec("ministack") is None:
-            raise InputRefused("the sandbox needs ministack", hint="install affidavit[sandbox]")
+            raise InputRefused("the sandbox needs ministack", hint="pip install 'affidavit[sandbox]'")
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # The code of functions and what they were given lies in it: for its owner alone.
         self._folder.chmod(0o700)

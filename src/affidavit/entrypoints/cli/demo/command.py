@@ -15,6 +15,7 @@ from affidavit.entrypoints.cli.demo.repair import tell_known_good, tell_repair
 from affidavit.entrypoints.cli.demo.steps import Story
 from affidavit.entrypoints.cli.demo.typed_commands import run_typed
 from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.doctor.extras import need_extras
 from affidavit.errors import InputRefused, UpstreamFailed
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class DemoOptions:
 
 def run_demo(options: DemoOptions) -> Exit:
     """Raises InputRefused before anything is started."""
+    need_extras("agent", "aws", "sandbox", *(("console",) if options.has_console else ()))
     started, story = time.monotonic(), Story()
     chat, bedrock = _chat(options)
     with _sandbox(chat, bedrock, story) as (sandbox, environment):

@@ -13,6 +13,7 @@ from affidavit.bootstrap import build_app, build_library
 from affidavit.bundle.workspace import prepare_output, publish
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.cli.output import write_json
+from affidavit.entrypoints.doctor.extras import need_extras
 from affidavit.entrypoints.report.evaluation import print_evaluation
 from affidavit.entrypoints.report.evaluation_page import render_evaluation
 from affidavit.entrypoints.report.screen import make_console
@@ -83,6 +84,8 @@ class EvalOptions:
 
 def run_eval(options: EvalOptions) -> Exit:
     _refuse_contradictions(options)
+    if options.part != NODES:
+        need_extras("agent")
     gates = load_gates(options.gate)
     if options.with_mutations:
         gates = {"nodes.uncovered": Bound(at_most=0), **gates}

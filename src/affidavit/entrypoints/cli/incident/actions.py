@@ -14,6 +14,7 @@ from affidavit.bootstrap import App, build_app
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.cli.incident.node import node_incident, wait_for_evidence
 from affidavit.entrypoints.cli.incident.text import print_incident, print_list, told_as_json
+from affidavit.entrypoints.doctor.extras import need_extras
 from affidavit.entrypoints.report.screen import make_console
 from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.errors import InputRefused
@@ -43,6 +44,7 @@ class Submission:
 
 
 def run_submit(wish: Submission, *, as_json: bool, no_color: bool) -> Exit:
+    need_extras("agent")
     scenario = _scenario(wish.scenario) if wish.scenario is not None else None
     supervisor = _supervisor(wish, scenario)
     names = [_submit_one(incident, supervisor, wish.minutes) for incident in _incidents(wish, scenario, supervisor)]
@@ -54,6 +56,7 @@ def run_submit(wish: Submission, *, as_json: bool, no_color: bool) -> Exit:
 
 
 def run_redrive(name: str, wish: Submission, *, no_color: bool) -> Exit:
+    need_extras("agent")
     scenario = _scenario(wish.scenario) if wish.scenario is not None else None
     supervisor = _supervisor(wish, scenario)
     supervisor.redrive(IncidentId(name), remaining=timedelta(minutes=wish.minutes))

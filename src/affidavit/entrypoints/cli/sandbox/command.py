@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.doctor.extras import need_extras
 from affidavit.errors import NotFound, UpstreamFailed
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ EPILOG = """Exit codes: 0 done · 1 none runs (status) · 2 the input was refuse
 INVOKE_EPILOG = """Exit codes: 0 the run succeeded · 1 it failed, or was throttled · 2 no sandbox runs ·
 3 the sandbox could not be asked · 4 an error of Affidavit's own · 130 interrupted"""
 START_SECONDS = 60.0
+EXTRAS = ("agent", "aws", "sandbox")
 SIMULATED_CHAT = {"CHAT_PROVIDER": "bedrock", "CHAT_MODEL_ID": "anthropic.claude-good"}
 WHAT_TO_TRY = """# try, in a shell that has these variables (eval "$(affidavit sandbox env)"):
 #   affidavit sandbox invoke                       run the demo workload, data-processor
@@ -58,6 +60,7 @@ def up(
 
     Example: affidavit sandbox up --detach
     """
+    need_extras(*EXTRAS)
     from affidavit.sandbox.session import refuse_second
 
     refuse_second(_data_dir())
@@ -70,6 +73,7 @@ def down() -> None:
 
     Example: affidavit sandbox down
     """
+    need_extras(*EXTRAS)
     from affidavit.sandbox.session import end, needed_session
 
     session = needed_session(_data_dir())
@@ -83,6 +87,7 @@ def status() -> None:
 
     Example: affidavit sandbox status
     """
+    need_extras(*EXTRAS)
     from affidavit.sandbox.session import running_session
 
     session = running_session(_data_dir())
@@ -108,6 +113,7 @@ def env(
 
     Example: eval "$(affidavit sandbox env)"
     """
+    need_extras(*EXTRAS)
     from affidavit.sandbox.session import needed_session
 
     session = needed_session(_data_dir())
@@ -120,6 +126,7 @@ def invoke() -> None:
 
     Example: affidavit sandbox invoke
     """
+    need_extras(*EXTRAS)
     from affidavit.sandbox.account.workload import run_workload
     from affidavit.sandbox.session import needed_session
 
@@ -138,6 +145,7 @@ def alarm(
 
     Example: affidavit sandbox alarm i-0a11ce0000000001
     """
+    need_extras(*EXTRAS)
     from affidavit.sandbox.account.node_alarms import fail_status_check
     from affidavit.sandbox.session import needed_session
 
