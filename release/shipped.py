@@ -1,5 +1,6 @@
-"""What the wheel carries so that the first run after an installation need not make it: parsed catalogs, and the marks
-of samples that were tried and held. Names are digests of what the entries were made from; others are never read."""
+"""What the wheel carries so that the first run after an installation need not make it: parsed catalogs, the marks of
+samples that were tried and held, and the texts that lines are looked through for. Names are digests of what the
+entries were made from; others are never read."""
 
 import os
 import shutil
@@ -8,33 +9,40 @@ import sys
 from pathlib import Path
 
 from affidavit.matching.disk_cache import SHIPPED
+from affidavit.matching.needle_cache import NEEDLES
 from affidavit.matching.yaml_cache import DOCUMENTS
 from affidavit.rules.sample_cache import MARKS
 
 # Compiled engines fit one kind of processor only.
-KINDS = (DOCUMENTS, MARKS)
-_PROGRAM = "from affidavit.entrypoints.cli.main import run; run()"
+KINDS = (DOCUMENTS, MARKS, NEEDLES)
+_COMMAND = "from affidavit.entrypoints.cli.main import run; run()"
+_PREPARE = """
+from affidavit.index.scanning.slots import slots_of
+from affidavit.knowledge import load_knowledge
+slots_of(load_knowledge().pack).prepare()
+"""
 
 
 def add_shipped(sources: Path) -> None:
     """Run the commands of a first use with these sources, and put what they kept beside the code."""
     scratch = sources.parent / "scratch"
     scratch.mkdir()
-    _run(sources, scratch, "sample", "--faults", "oom", "--form", "directory", "--out", "node")
-    _run(sources, scratch, "analyze", "node", "--out", "results", "--quiet")
+    _run(sources, scratch, _PREPARE)
+    _run(sources, scratch, _COMMAND, "sample", "--faults", "oom", "--form", "directory", "--out", "node")
+    _run(sources, scratch, _COMMAND, "analyze", "node", "--out", "results", "--quiet")
     for kind in KINDS:
         shutil.copytree(scratch / "affidavit" / kind, sources / "src" / "affidavit" / SHIPPED / kind)
     shutil.rmtree(scratch)
 
 
-def _run(sources: Path, scratch: Path, *arguments: str) -> None:
+def _run(sources: Path, scratch: Path, program: str, *arguments: str) -> None:
     environment = {
         **os.environ,
         "PYTHONPATH": str((sources / "src").resolve()),
         "PYTHONDONTWRITEBYTECODE": "1",
         "XDG_CACHE_HOME": str(scratch.resolve()),
     }
-    command = [sys.executable, "-c", _PROGRAM, *arguments]
+    command = [sys.executable, "-c", program, *arguments]
     done = subprocess.run(
         command, cwd=scratch, env=environment, capture_output=True, text=True, timeout=300, check=False
     )

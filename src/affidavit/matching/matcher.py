@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from affidavit.errors import InputRefused, InvariantBroken
 from affidavit.matching.engine_cache import Scratches, engine_name, keep_engine, load_engine
+from affidavit.matching.needle_cache import expressions_of, kept_needles
 from affidavit.matching.patterns import block_form, byte_options
 from affidavit.matching.thrifty import ThriftyMatcher
 
@@ -134,7 +135,15 @@ class _FirstOfLine:
         self._line_ends[slot] = self._length if feed < 0 else feed
 
 
+def _needles(patterns: Sequence[str]) -> list[str]:
+    """Of many patterns, RE2 makes a state for every way in which some of them may go on; of needles it makes few."""
+    needles = kept_needles(patterns) if len(patterns) > _FEW else None
+    return [] if needles is None else expressions_of(needles)
+
+
 class Re2Matcher:
+    """Looks for lines that may match, by needles where an earlier run left them, and asks what matches there."""
+
     def __init__(self, patterns: Sequence[tuple[int, str]]) -> None:
         import re2
 
@@ -142,7 +151,8 @@ class Re2Matcher:
         options.max_mem = 256 << 20
         forms = [block_form(pattern) for _, pattern in patterns]
         self._slots = [slot for slot, _ in patterns]
-        self._any = re2.compile(f"(?m:{'|'.join(f'(?:{form})' for form in forms)})".encode(), options)
+        worth_a_look = _needles([pattern for _, pattern in patterns]) or forms
+        self._any = re2.compile(f"(?m:{'|'.join(f'(?:{form})' for form in worth_a_look)})".encode(), options)
         self._each = re2.Set.SearchSet(options)
         for form in forms:
             self._each.Add(f"(?m:{form})".encode())

@@ -4,27 +4,20 @@ Every line that a pattern matches holds one of the texts (see `needles`), so the
 too many lines hold one is given to an engine as a whole.
 """
 
-import hashlib
-import re
 from collections.abc import Callable, Iterable
-from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
 
 import numpy as np
 
 from affidavit.matching.engine_cache import engine_name, is_kept
-from affidavit.matching.looser import looser
 from affidavit.matching.matcher import ROOM, SLOT_BITS, HyperscanMatcher, Matcher
-from affidavit.matching.needles import needles_of
-from affidavit.matching.patterns import block_form
+from affidavit.matching.needle_cache import expressions_of, made_needles, maker
 
 # An engine is given a block whole if each so many bytes hold a needle, or if lines with one are so large a part of it.
 DENSE = 256
 _LARGE = 1 / 4
 # After a block that the sieve did not help with, up to so many more are scanned without it.
 _MOST_SKIPPED = 31
-_MADE_FROM = ("looser.py", "needles.py", "regex_tree.py", "usual_text.txt")
 
 
 class SievedMatcher:
@@ -59,20 +52,11 @@ def is_sieve_ready(patterns: Iterable[str]) -> bool:
 
 def _name_of(patterns: list[str]) -> str:
     """Finding needles takes longer than loading what is made of them, so the patterns name it."""
-    return engine_name([_maker(), *map(str.encode, patterns)], [], version=version("hyperscan"))
-
-
-@cache
-def _maker() -> bytes:
-    """Stands for the code and text that needles come from: what another version chose is not read."""
-    here = files("affidavit.matching")
-    return hashlib.sha256(b"".join(here.joinpath(name).read_bytes() for name in _MADE_FROM)).digest()
+    return engine_name([maker(), *map(str.encode, patterns)], [], version=version("hyperscan"))
 
 
 def _expressions(patterns: list[str]) -> tuple[list[bytes], list[int]]:
-    needles = needles_of(patterns)
-    others = dict.fromkeys(block_form(form) for pattern in needles.others for form in looser(pattern))
-    found = [*map(re.escape, needles.texts), *others]
+    found = expressions_of(made_needles(patterns))
     return [expression.encode() for expression in found], [0] * len(found)
 
 

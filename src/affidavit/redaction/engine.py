@@ -1,12 +1,13 @@
 """Find what has to be hidden in a text: Hyperscan says which patterns may match at all, RE2 says where.
 
-Where Hyperscan's engine is neither kept nor worth building yet, RE2 looks for every pattern: the same is found.
+Where Hyperscan's engine is neither kept nor worth building yet, a set of RE2's says which: the same is found.
 
 Both take time that grows with the text alone, whatever is in it. So the text is looked at whole: a secret across the
 seam of two pieces cannot slip through.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import re2
@@ -51,7 +52,7 @@ class Engine:
         """
         signs = signs or {}
         self._patterns = tuple(_compiled(pattern) for pattern in patterns)
-        self._signs = tuple(_compile(sign) for sign in signs)
+        self._count = len(patterns) + len(signs)
         is_placed = [*(pattern.finder is None or pattern.finder in PLACED for pattern in patterns), *signs.values()]
         self._prefilter = None if is_for_short_texts else Prefilter([*map(simpler, patterns), *signs], is_placed)
 
@@ -85,10 +86,11 @@ class Engine:
 
         A match that needs a line end may end behind the text.
         """
-        may_match = self._prefilter.engine_for(len(text)) if self._prefilter is not None else None
+        if self._prefilter is None:
+            return {index: [] for index in range(self._count)}
+        may_match = self._prefilter.engine_for(len(text))
         if may_match is None:
-            signs = (len(self._patterns) + number for number, sign in enumerate(self._signs) if sign.search(text))
-            return {index: [] for index in (*range(len(self._patterns)), *signs)}
+            return {index: [] for index in self._prefilter.possible(text)}
         found: list[tuple[int, int]] = []
         try:
             may_match.scan(text + _BEYOND, _note, found)
@@ -96,7 +98,7 @@ class Engine:
             if len(found) < _MOST_MATCHES:
                 raise InvariantBroken(f"Hyperscan could not scan a text of {len(text)} bytes: {error}") from error
             # A text made to match everywhere: RE2 looks for everything, which takes longer but no memory.
-            return {index: [] for index in range(len(self._patterns) + len(self._signs))}
+            return {index: [] for index in range(self._count)}
         candidates: dict[int, list[int]] = {}
         for index, end in found:
             candidates.setdefault(index, []).append(end)
@@ -143,12 +145,28 @@ class _Located:
 
 
 class _Compiled:
+    """Compiled when it is first asked for: most patterns are in no text of a run."""
+
     def __init__(self, pattern: Pattern) -> None:
-        self._type = pattern.type
-        self._regex = _compile(pattern.match)
-        self._group = _group(self._regex, pattern.match)
-        self._unless = tuple(_compile(each) for each in pattern.unless)
-        self._needs = tuple(_compile(each) for each in pattern.needs)
+        if not pattern.match.isascii():
+            raise InputRefused(f"redaction pattern {pattern.match!r} is not ASCII", hint="write other bytes as \\xNN")
+        self._type, self._pattern = pattern.type, pattern
+
+    @cached_property
+    def _regex(self) -> "re2.Pattern":
+        return _compile(self._pattern.match)
+
+    @cached_property
+    def _group(self) -> int:
+        return _group(self._regex, self._pattern.match)
+
+    @cached_property
+    def _unless(self) -> "tuple[re2.Pattern, ...]":
+        return tuple(_compile(each) for each in self._pattern.unless)
+
+    @cached_property
+    def _needs(self) -> "tuple[re2.Pattern, ...]":
+        return tuple(_compile(each) for each in self._pattern.needs)
 
     def spans(self, text: bytes, at: int, last: int) -> Iterator[Span]:
         """From `at` on; a match that reaches `last` may go beyond it."""

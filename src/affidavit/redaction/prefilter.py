@@ -1,25 +1,31 @@
 """Says which patterns may match at all, by Hyperscan. RE2 still decides.
 
 It is shown a simpler expression, which matches wherever a pattern does and compiles in a tenth of the time: counts
-become "that many or more". Building the engine of all patterns still takes as long as RE2 needs to look for each of
-them in a few hundred kilobytes, so an engine that no earlier run left is built once that much text has come.
+become "that many or more". Building the engine of all patterns still takes long, so one that no earlier run left is
+built once some text has come. Until then a set of RE2's says the same, but not where.
 """
 
 import collections.abc
 import importlib
 import threading
 from collections.abc import Callable
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Final
 
+import re2
+
 from affidavit.errors import InputRefused
 from affidavit.matching.engine_cache import Scratches, engine_name, keep_engine, load_engine
+from affidavit.matching.patterns import byte_options
 from affidavit.matching.regex_tree import Alternation, Atom, Hide, Repeat, Sequence, Tree, parse, written
 from affidavit.redaction.pattern import Pattern
 
 # Fewer patterns compile in no time.
 _FEW: Final = 10
 PAYS_FROM: Final = 96 << 10
+# Of a set of RE2's. What does not fit is forgotten and made again, so time stays linear.
+_MOST_MEMORY: Final = 64 << 20
 _MOST_CHARACTERS: Final = 8
 _MOST_GROUPS: Final = 2
 
@@ -42,6 +48,20 @@ class Prefilter:
             with self._lock:
                 self._take(size)
         return self._engine
+
+    def possible(self, text: bytes) -> list[int]:
+        """The numbers of the expressions that are in the text, without Hyperscan."""
+        return sorted(self._set.Match(text) or ())
+
+    @cached_property
+    def _set(self) -> "re2.Set":
+        options = byte_options()
+        options.max_mem = _MOST_MEMORY
+        found = re2.Set.SearchSet(options)
+        for expression in self._expressions:
+            found.Add(expression)
+        found.Compile()
+        return found
 
     def _take(self, size: int) -> None:
         if self._left is None:

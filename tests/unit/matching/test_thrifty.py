@@ -7,6 +7,8 @@ import pytest
 
 from affidavit.matching import thrifty
 from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, Re2Matcher, compile_matcher, is_ready, thrifty_matcher
+from affidavit.matching.needle_cache import kept_needles, made_needles
+from affidavit.matching.needles import Needles
 
 PATTERNS = [(number, rf"\bfault{number}\b.*(?:lost|gone)$") for number in range(150)]
 CHANCE = random.Random(5)
@@ -58,6 +60,20 @@ def test_without_hyperscan_re2_is_the_whole_engine(lasting: Matcher, monkeypatch
     made = thrifty_matcher(PATTERNS, lambda: compile_matcher(PATTERNS), engine="auto")
     assert isinstance(made, Re2Matcher)
     assert _lines(made.scan(_block(), len(TEXT))) == expected
+
+
+@pytest.mark.usefixtures("unkept")
+def test_kept_needles_change_where_re2_looks_and_not_what_it_finds(
+    lasting: Matcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wordings = [wording for _, wording in PATTERNS]
+    assert kept_needles(wordings) is None
+    needles = made_needles(wordings)
+    assert kept_needles(reversed(wordings)) == needles and needles.texts
+    assert _lines(Re2Matcher(PATTERNS).scan(_block(), len(TEXT))) == _lines(lasting.scan(_block(), len(TEXT)))
+    monkeypatch.setattr("affidavit.matching.matcher.kept_needles", lambda _: Needles(texts=("gone",), others=()))
+    seen = {line for line, _ in _lines(Re2Matcher(PATTERNS).scan(_block(), len(TEXT)))}
+    assert seen and all(b"gone" in TEXT.splitlines()[line] for line in seen)
 
 
 def _block() -> bytearray:

@@ -14,6 +14,7 @@ from affidavit.bundle.layout import FileRole, may_be_by, role_of
 from affidavit.errors import InputRefused
 from affidavit.index.scanning.hits import Column, FileHits
 from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher, is_ready, thrifty_matcher
+from affidavit.matching.needle_cache import made_needles
 from affidavit.matching.patterns import Wordings
 from affidavit.matching.sieve import SievedMatcher, is_sieve_ready, sieve_of
 from affidavit.rules.pack import RulePack
@@ -174,6 +175,10 @@ class RuleSlots:
         if "matcher" in self.__dict__:
             return self.matcher
         return thrifty_matcher(self._patterns(range(len(self.table))), lambda: self.matcher, engine=self._engine)
+
+    def prepare(self) -> None:
+        """Keeps what makes the first scan after an installation quick; the wheel carries it."""
+        made_needles(wording for _, wording in self._patterns(range(len(self.table))))
 
     def matcher_of(self, readers: frozenset[int]) -> Matcher:
         """Finds what these slots look for: by a sieve of their own, where Hyperscan is there to make one."""
