@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from affidavit.checks.apply import apply_check, refuse_unusable
 from affidavit.checks.check import Check, FiringSample
+from affidavit.checks.computation import apply_check, refuse_unusable
 from affidavit.checks.found import Shown
 from affidavit.checks.text import Document
 from affidavit.errors import InputRefused

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from affidavit.checks.apply import apply_check
 from affidavit.checks.check import Check
+from affidavit.checks.computation import apply_check
 from affidavit.checks.found import Found, NotComputable, Shown
 from affidavit.checks.pack import load_checks, version_of
 from affidavit.checks.text import Document, read_document

@@ -12,7 +12,7 @@ from affidavit.ports.json import JsonValue
 
 
 @dataclass(frozen=True)
-class NodeAnswers:
+class NodeTools:
     app: App
 
     @cached_property

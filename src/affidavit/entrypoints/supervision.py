@@ -248,9 +248,9 @@ def _function_tools(app: App) -> "Toolbox":
 
 def _node_tools(app: App) -> "Toolbox":
     from affidavit.agent.toolbox.toolbox import DirectToolProvider
-    from affidavit.entrypoints.node_answers import NodeAnswers
+    from affidavit.entrypoints.node_tools import NodeTools
 
-    return lambda _: DirectToolProvider(NodeAnswers(app))
+    return lambda _: DirectToolProvider(NodeTools(app))
 
 
 @dataclass(frozen=True)

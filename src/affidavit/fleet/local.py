@@ -1,24 +1,12 @@
 """Asks the fleet's tables in a local folder, with DuckDB."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from affidavit.errors import NotFound
+from affidavit.fleet.answer import FleetAnswer, check_coverage
 from affidavit.fleet.engine import connect, sql_errors
 from affidavit.fleet.inquiry import FleetScope, Inquiry
 from affidavit.fleet.schema import FINDINGS, NODES, PARTITIONS, PREFIX, FleetTable
 from affidavit.fleet.sql_check import check
-
-
-@dataclass(frozen=True, kw_only=True)
-class FleetAnswer:
-    """`indexes` is the number of indexes the answer rests on; None when nobody counted them."""
-
-    columns: tuple[str, ...]
-    rows: Sequence[Sequence[Any]]
-    indexes: int | None = None
 
 
 def ask_folder(objects: Path, inquiry: Inquiry) -> FleetAnswer:
@@ -40,18 +28,6 @@ def ask_folder(objects: Path, inquiry: Inquiry) -> FleetAnswer:
             rows = found.fetchall()
         columns = tuple(str(each[0]) for each in found.description or ())
         return FleetAnswer(columns=columns, rows=rows, indexes=indexes)
-
-
-def check_coverage(indexes: int, scope: FleetScope, place: str) -> None:
-    """Raises NotFound when there is no index: an empty answer would read like a healthy fleet."""
-    if indexes:
-        return
-    whose = f" of {', '.join(scope.clusters)}" if scope.clusters else ""
-    when = f" since {scope.since}" if scope.since is not None else ""
-    raise NotFound(
-        f"no index{whose} is published {place}{when}",
-        hint="check the name, or ingest bundles first: affidavit fleet add",
-    )
 
 
 def _source(objects: Path, table: FleetTable) -> str:

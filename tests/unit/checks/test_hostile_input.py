@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.each import for_each
 
-from affidavit.checks.apply import apply_check
 from affidavit.checks.check import Check
+from affidavit.checks.computation import apply_check
 from affidavit.checks.found import LONGEST_DETAIL, Shown
 from affidavit.checks.run import load_checks, run_checks
 from affidavit.checks.text import Document

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from affidavit.adapters.aws.clients import AwsClients, translated
 from affidavit.errors import InputRefused, Throttled, UpstreamFailed
+from affidavit.fleet.answer import FleetAnswer, check_coverage
 from affidavit.fleet.inquiry import FleetScope, Inquiry
-from affidavit.fleet.local import FleetAnswer, check_coverage
 from affidavit.fleet.sql_check import check
 
 MOST_SECONDS: Final = 300

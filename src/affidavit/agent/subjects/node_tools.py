@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from affidavit.nodes.wire import correlate, diagnostics, errors, files, fleet, read, search, triage
+from affidavit.nodes.wire import correlate, errors, files, fleet, network_storage, read, search, triage
 from affidavit.wire.records import ToolAnswer, ToolRequest
 
 TRIAGE, ERRORS, SEARCH, READ, CORRELATE = "quick_triage", "errors", "search", "read", "correlate"
@@ -21,8 +21,8 @@ REQUESTS: Mapping[str, type[ToolRequest]] = MappingProxyType(
         SEARCH: search.SearchRequest,
         READ: read.ReadRequest,
         CORRELATE: correlate.CorrelateRequest,
-        NETWORK: diagnostics.DiagnosticsRequest,
-        STORAGE: diagnostics.DiagnosticsRequest,
+        NETWORK: network_storage.DiagnosticsRequest,
+        STORAGE: network_storage.DiagnosticsRequest,
         FILES: files.ListBundleFilesRequest,
         COMPARE: fleet.CompareNodesRequest,
     }
@@ -33,8 +33,8 @@ _SHAPES: Mapping[str, type[ToolAnswer]] = {
     SEARCH: search.SearchAnswer,
     READ: read.ReadAnswer,
     CORRELATE: correlate.CorrelateAnswer,
-    NETWORK: diagnostics.DiagnosticsAnswer,
-    STORAGE: diagnostics.DiagnosticsAnswer,
+    NETWORK: network_storage.DiagnosticsAnswer,
+    STORAGE: network_storage.DiagnosticsAnswer,
     FILES: files.ListBundleFilesAnswer,
     COMPARE: fleet.CompareNodesAnswer,
 }

@@ -15,8 +15,8 @@ from affidavit.entrypoints.cli.exits import EXIT_CODES, Exit
 from affidavit.errors import InputRefused
 
 if TYPE_CHECKING:
+    from affidavit.fleet.answer import FleetAnswer
     from affidavit.fleet.inquiry import Inquiry
-    from affidavit.fleet.local import FleetAnswer
 
 
 class AnswerFormat(StrEnum):

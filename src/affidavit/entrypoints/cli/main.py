@@ -217,7 +217,7 @@ def verify(
 
         raise typer.Exit(run_verify_plan(subject, no_color=no_color))
     if bundle is None:
-        from affidavit.entrypoints.cli.incident.verify import run_verify_incident
+        from affidavit.entrypoints.cli.verify_incident import run_verify_incident
 
         raise typer.Exit(run_verify_incident(subject, no_color=no_color, is_quiet=quiet))
     from affidavit.entrypoints.cli.verify import VerifyOptions, run_verify

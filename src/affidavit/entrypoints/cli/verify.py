@@ -128,7 +128,7 @@ def _present(verification: Verification, options: VerifyOptions) -> Exit:
         return Exit.FOUND
     _print_evidence(console, verification, is_quiet=options.is_quiet)
     for claim in verification.fallen[:_LISTED]:
-        console.print(text("FELL   ", "bold red"), text(claim, "red"), sep="")
+        console.print(text("BROKEN ", "bold red"), text(claim, "red"), sep="")
     if len(verification.fallen) > _LISTED:
         console.print(text(f"       and {len(verification.fallen) - _LISTED} more claims", "red"))
     for said in _summary(verification, is_signed=options.key is not None, is_quiet=options.is_quiet):

@@ -28,9 +28,9 @@ from affidavit import __version__
 from affidavit.entrypoints.http.auth import READ_SCOPE
 from affidavit.entrypoints.http.rates import RateLimit, RequestRates
 from affidavit.entrypoints.http.refusals import NotingBackend, Refusals
-from affidavit.entrypoints.mcp.background import answered_here
 from affidavit.entrypoints.mcp.backpressure import gated
 from affidavit.entrypoints.mcp.scopes import AccessScope
+from affidavit.entrypoints.mcp.waiting_client import answered_here
 
 MOST_BODY_BYTES: Final = 1 << 20
 _SSE_MESSAGES: Final = "/messages/"

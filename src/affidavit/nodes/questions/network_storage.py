@@ -22,7 +22,7 @@ from affidavit.nodes.library.library import Library, Shelf
 from affidavit.nodes.questions.files import files_of
 from affidavit.nodes.search.found_lines import clock_of, evidence_of
 from affidavit.nodes.search.located_lines import LineSpan
-from affidavit.nodes.wire.diagnostics import CheckStatus, DiagnosticCheck, DiagnosticsAnswer, DiagnosticsRequest
+from affidavit.nodes.wire.network_storage import CheckStatus, DiagnosticCheck, DiagnosticsAnswer, DiagnosticsRequest
 from affidavit.nodes.wire.response_format import trust_in_form
 from affidavit.wire.budget import fit, more_bytes
 from affidavit.wire.records import again, cut
@@ -59,7 +59,7 @@ class Area(BaseModel):
 
 @cache
 def known_areas() -> dict[str, tuple[Area, ...]]:
-    text = files("affidavit.nodes.questions").joinpath("diagnostics.yaml").read_text("utf-8")
+    text = files("affidavit.nodes.questions").joinpath("network_storage.yaml").read_text("utf-8")
     loaded = load_yaml(text)
     return TypeAdapter(dict[str, tuple[Area, ...]]).validate_python(loaded)
 

@@ -4,7 +4,6 @@ PostgreSQL words every such refusal alike (`PAM authentication failed`). IAM's d
 apart. The refusal names no database, so a policy that names another one looks like one that allows it.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from affidavit.agent.rules.errors.error_naming import brief
 from affidavit.agent.rules.facts import IAM, Facts
 from affidavit.agent.rules.failure_reasons import Reason
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
-from affidavit.agent.rules.permissions.policies import Document, Says, judge, statements
+from affidavit.agent.rules.permissions.policies import Says, identity_documents, judge, near_grants
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, RiskLevel
 from affidavit.workloads.denials import DATABASE_LOGIN
 
@@ -74,18 +73,3 @@ def _decided(facts: Facts) -> tuple[bool | None, tuple[EvidencePointer, ...]]:
     if not facts.iam:
         return None, ()
     return judge(identity_documents(facts), DATABASE_LOGIN, None) is not Says.SILENT, ()
-
-
-def identity_documents(facts: Facts) -> list[Document]:
-    return [*facts.iam.get("inline_policies", {}).values(), *facts.iam.get("attached_policy_documents", {}).values()]
-
-
-def near_grants(facts: Facts, action: str) -> tuple[EvidencePointer, ...]:
-    """What the role's own policies allow of the same service."""
-    found = [
-        facts.point(IAM, "inline_policies", name, *one.place, "Action", 0, shows=f"What {name} allows.")
-        for name, document in facts.iam.get("inline_policies", {}).items()
-        for one in statements(document)
-        if action.partition(":")[0] in json.dumps(one.body)
-    ]
-    return proofs(*found[:3])

@@ -7,19 +7,14 @@ from affidavit.agent.rules.errors.error_naming import brief
 from affidavit.agent.rules.facts import CONFIG, IAM, LOGS, Facts
 from affidavit.agent.rules.failure_reasons import Reason
 from affidavit.agent.rules.fault import Fault, Passed, Remedy, names, proofs, sentence
-from affidavit.agent.rules.permissions.database_logins import (
-    LOGIN,
-    database_logins,
-    identity_documents,
-    near_grants,
-)
+from affidavit.agent.rules.permissions.database_logins import LOGIN, database_logins
 from affidavit.agent.rules.permissions.denial_causes import (
     CHANGED_SINCE,
     Explanation,
     explanation,
     is_allowed_by_identity,
 )
-from affidavit.agent.rules.permissions.policies import Says, judge, statements
+from affidavit.agent.rules.permissions.policies import Says, identity_documents, judge, near_grants, statements
 from affidavit.agent.rules.permissions.recovery import recovery
 from affidavit.agent.rules.permissions.undelivered import undelivered
 from affidavit.agent.rules.run_history import PastRun

@@ -3,11 +3,16 @@
 This explains a denial the logs already show; it is no authorizer, and IAM's own simulator is believed first.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, cast
+
+from affidavit.agent.rules.facts import IAM, Facts
+from affidavit.agent.rules.fault import proofs
+from affidavit.evidence.diagnosis import EvidencePointer
 
 Document = Mapping[str, Any]
 
@@ -41,6 +46,21 @@ def statements(document: Document) -> Iterator[PolicyStatement]:
 
 def _statement(place: tuple[str, ...], body: Document) -> PolicyStatement:
     return PolicyStatement(place=place, effect=str(body.get("Effect", "")), body=body)
+
+
+def identity_documents(facts: Facts) -> list[Document]:
+    return [*facts.iam.get("inline_policies", {}).values(), *facts.iam.get("attached_policy_documents", {}).values()]
+
+
+def near_grants(facts: Facts, action: str) -> tuple[EvidencePointer, ...]:
+    """What the role's own policies allow of the same service."""
+    found = [
+        facts.point(IAM, "inline_policies", name, *one.place, "Action", 0, shows=f"What {name} allows.")
+        for name, document in facts.iam.get("inline_policies", {}).items()
+        for one in statements(document)
+        if action.partition(":")[0] in json.dumps(one.body)
+    ]
+    return proofs(*found[:3])
 
 
 def judge(documents: Iterable[Document], action: str, resource: str | None) -> Says:

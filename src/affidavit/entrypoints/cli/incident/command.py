@@ -175,6 +175,6 @@ def replay(
 
     Example: affidavit incident replay incident.json
     """
-    from affidavit.entrypoints.cli.incident.export import run_replay
+    from affidavit.entrypoints.cli.incident.replay import run_replay
 
     raise typer.Exit(run_replay(cassette, no_color=no_color, key=key))

@@ -9,8 +9,9 @@ from starlette.responses import Response
 from affidavit.bootstrap import OBJECTS
 from affidavit.entrypoints.console.door import Section, Visit
 from affidavit.errors import AffidavitError
+from affidavit.fleet.answer import FleetAnswer
 from affidavit.fleet.inquiry import Inquiry
-from affidavit.fleet.local import FleetAnswer, ask_folder
+from affidavit.fleet.local import ask_folder
 from affidavit.fleet.questions import QUESTIONS, question
 
 _BARS: Final = 20

@@ -7,10 +7,10 @@ from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset
 from affidavit.entrypoints.mcp.tools.workload_requests import with_budget
 from affidavit.nodes.wire import (
     correlate,
-    diagnostics,
     errors,
     files,
     fleet,
+    network_storage,
     read,
     search,
     summarize,
@@ -26,8 +26,8 @@ _CITE = (
 # Questions that share a module with a neighbour.
 _MODULES = {
     "list_bundle_files": "files",
-    "network_diagnostics": "diagnostics",
-    "storage_diagnostics": "diagnostics",
+    "network_diagnostics": "network_storage",
+    "storage_diagnostics": "network_storage",
     "compare_nodes": "fleet",
     "cluster_health": "fleet",
 }
@@ -128,15 +128,15 @@ NODES = (
         "Network state of a node",
         "Routes, iptables, interfaces, DNS, CNI, conntrack and MTU as the bundle shows them. not_available is no "
         f"pass.{_CITE}",
-        diagnostics.DiagnosticsRequest,
-        diagnostics.DiagnosticsAnswer,
+        network_storage.DiagnosticsRequest,
+        network_storage.DiagnosticsAnswer,
     ),
     _question(
         "storage_diagnostics",
         "Storage state of a node",
         f"Disks, inodes, mounts and I/O as the bundle shows them. not_available is no pass.{_CITE}",
-        diagnostics.DiagnosticsRequest,
-        diagnostics.DiagnosticsAnswer,
+        network_storage.DiagnosticsRequest,
+        network_storage.DiagnosticsAnswer,
     ),
     _question(
         "compare_nodes",

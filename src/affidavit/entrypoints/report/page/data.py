@@ -21,7 +21,7 @@ from affidavit.entrypoints.report.page.context import (
     without_secrets,
 )
 from affidavit.entrypoints.report.page.island import Allowance
-from affidavit.entrypoints.report.page.verdict import verdict_data
+from affidavit.entrypoints.report.page.verdict_data import verdict_data
 from affidavit.entrypoints.report.quoted_lines import QuotedLines
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.finding import Finding, Suppressed
