@@ -4,6 +4,7 @@ A duplicate is answered with a read or two, so nothing here loads what only an a
 library (`diagnostician` builds the investigator at the moment it is needed) nor the verifier.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -86,6 +87,8 @@ class Supervisor(Equipment):
 
     def note_ok(self, alarm: Incident) -> None:
         """An alarm went back to OK: its incident says so, and when it fires again, that is another failure."""
+        with suppress(ForeignAlert, NoNodeOfOurs):  # of a node that is gone its id says enough
+            alarm = self._placed(alarm)
         over = self.states.episodes.note_ok(alarm)
         if over is not None:
             self.states.note_resolved(over)

@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +111,6 @@ def test_a_delivery_that_could_not_be_stored_is_no_success_and_may_come_again(
 
 @pytest.mark.parametrize("seconds", [-301, 301])
 def test_an_old_or_future_signature_is_refused(served: Served, seconds: int) -> None:
-    from datetime import timedelta
-
     data = json.dumps(REPORT).encode()
     headers = signature_headers(SECRET, data, at=served.bench.clock.now() + timedelta(seconds=seconds))
     assert served.post("generic", data, **headers)[0] == 401
@@ -155,6 +154,84 @@ def test_each_source_is_let_in_by_its_own_proof_and_not_without(served: Served) 
     ]
     for source, headers in bad:
         assert served.post(source, body, **headers)[0] == 401, (source, headers)
+
+
+def a_grafana_delivery(subject: dict[str, str], *, status: str = "firing", starts: str = "2026-01-15T10:00:00Z") -> Any:
+    """As Grafana 12 writes it."""
+    alert = {
+        "status": status,
+        "labels": {"alertname": "Errors", "grafana_folder": "prod", **subject},
+        "annotations": {"summary": "it fails"},
+        "startsAt": starts,
+        "endsAt": "0001-01-01T00:00:00Z" if status == "firing" else "2026-01-15T10:20:00Z",
+        "generatorURL": "https://grafana.example/alerting/grafana/a/view",
+        "fingerprint": "c6eadffa33fcdf37",
+        "silenceURL": "",
+        "dashboardURL": "",
+        "panelURL": "",
+        "values": {"A": 1.5, "B": None},
+        "valueString": "[ var='A' labels={} value=1.5 ]",
+        "orgId": 1,
+    }
+    return {
+        "receiver": "affidavit",
+        "status": status,
+        "alerts": [alert],
+        "groupLabels": {"alertname": "Errors"},
+        "commonLabels": alert["labels"],
+        "commonAnnotations": {},
+        "externalURL": "https://grafana.example/",
+        "version": "1",
+        "groupKey": "{}:{}",
+        "truncatedAlerts": 0,
+        "orgId": 1,
+        "title": "",
+        "state": "alerting",
+        "message": "",
+    }
+
+
+FUNCTION_LABEL = {"function_name": "data-processor"}
+# The name that nodes named by resource have.
+NODE_LABEL = {"node": "i-0a11ce0000000001.ca-central-1.compute.internal"}
+
+
+def test_a_signed_time_lets_a_delivery_of_grafana_in_once(served: Served) -> None:
+    body = json.dumps(a_grafana_delivery(FUNCTION_LABEL)).encode()
+    stamp = str(int(served.bench.clock.now().timestamp()))
+    signature = hexed(f"{stamp}:".encode() + body)
+    headers = {"X-Grafana-Alerting-Signature": signature, "X-Grafana-Alerting-Timestamp": stamp}
+    answers = [served.post("grafana", body, **headers) for _ in range(2)]
+    assert [status for status, _ in answers] == [202, 409]
+    assert served.post("grafana", body, **{"X-Grafana-Alerting-Signature": signature})[0] == 401, "without its time"
+    assert len(served.started) == 1
+
+
+@pytest.mark.parametrize("subject", [FUNCTION_LABEL, NODE_LABEL], ids=["function", "node"])
+def test_replays_without_a_signed_time_open_nothing_twice_and_end_nothing_newer(
+    served: Served, subject: dict[str, str]
+) -> None:
+    def post(**how: str) -> dict[str, str]:
+        body = json.dumps(a_grafana_delivery(subject, **how)).encode()
+        return served.post("grafana", body, **{"X-Grafana-Alerting-Signature": hexed(body)})[1]["alerts"][0]
+
+    def is_over(incident: str) -> bool:
+        return served.bench.states.get_state(incident).resolved_at is not None  # type: ignore[union-attr]
+
+    first = post()["incident_id"]
+    served.bench.supervisor.resume_stored(served.started[0], remaining=timedelta(minutes=5))
+    post(status="resolved")
+    assert is_over(first)
+    assert post() == {"incident_id": first, "outcome": "already handled"}
+    second = post(starts="2026-01-15T10:30:00Z")["incident_id"]
+    assert second != first
+    post(status="resolved")
+    assert not is_over(second), "the word about the first alert says nothing of the second"
+    served.bench.clock.pass_by(timedelta(hours=1))
+    assert [post()["incident_id"], post(starts="2026-01-15T10:30:00Z")["incident_id"]] == [first, second]
+    assert [lease.incident_id for lease in served.started[:2]] == [first, second]
+    post(status="resolved", starts="2026-01-15T10:30:00Z")
+    assert is_over(second)
 
 
 def test_one_bad_alert_is_quarantined_with_what_was_missing_and_the_others_are_stored(served: Served) -> None:

@@ -39,6 +39,11 @@ class AlarmEpisode:
     def has_fired(self, alarm: Incident) -> bool:
         return _alarm(alarm.signal_name) in self.fired
 
+    def may_end(self, ok: Incident) -> bool:
+        """Whether an OK is of this episode: one that is older than the alarm, late or replayed, is of another."""
+        fired = self.fired.get(_alarm(ok.signal_name))
+        return fired is not None and ok.occurred_at.timestamp() >= fired
+
     def was_ok(self, alarm: Incident) -> bool:
         """Whether it was OK after it fired into this episode."""
         name = _alarm(alarm.signal_name)
@@ -99,7 +104,7 @@ class Episodes:
         Returns the incident when all of its alarms are OK now.
         """
         episode = self.current(alarm)
-        if episode is None or not episode.has_fired(alarm):
+        if episode is None or not episode.may_end(alarm):
             return None
         ok = {**episode.ok, _alarm(alarm.signal_name): alarm.occurred_at.timestamp()}
         is_over = ok.keys() >= episode.fired.keys()

@@ -51,7 +51,11 @@ def by_token(posted: Posted, secret: str) -> Genuine | None:
 
 
 def by_grafana(posted: Posted, secret: str) -> Genuine | None:
-    """A bearer token, or an HMAC over the body, with the time before it where Grafana is told to send one."""
+    """A bearer token, or an HMAC over the body, with the time before it where Grafana is told to send one.
+
+    With a time, a delivery is taken once. Without one, Grafana's own reminders have the same signature; they and
+    replays are told by their alerts.
+    """
     signature = next((given for name in GRAFANA_SIGNATURES if (given := posted.header(name))), "")
     stamp = posted.header(GRAFANA_TIMESTAMP)
     if not signature:
@@ -59,7 +63,7 @@ def by_grafana(posted: Posted, secret: str) -> Genuine | None:
     if stamp and not _is_recent(stamp, posted.at):
         return None
     signed = f"{stamp}:".encode() + posted.body if stamp else posted.body
-    return Genuine() if _same(signature, _hmac(secret, signed)) else None
+    return Genuine(once=signature if stamp else "") if _same(signature, _hmac(secret, signed)) else None
 
 
 def by_pagerduty(posted: Posted, secrets: str) -> Genuine | None:
