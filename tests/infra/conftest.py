@@ -39,7 +39,7 @@ def read_templates(folder: Path) -> dict[str, Template]:
 def _once(factory: pytest.TempPathFactory, name: str, module: str, *options: str) -> Path:
     base = factory.getbasetemp()
     # Workers have a folder each below the run's own.
-    shared = base.parent if base.name.startswith("popen-") else base
+    shared = base.parent if base.name.startswith("worker-") else base
     with (shared / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done, out = shared / f"{name}.done", shared / name
