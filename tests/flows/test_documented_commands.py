@@ -65,6 +65,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*.tar.gz"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
 def test_a_page_can_be_followed_from_top_to_bottom(page: Path, tmp_path: Path, bundle: Path) -> None:
     runnable = [shown for shown in shown_commands(page) if shown.words and elsewhere(shown) is None]

@@ -33,6 +33,7 @@ def instructions(name: str) -> list[str]:
     return re.findall(rf"^{name} (.+)$", joined, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_server_of_the_image_starts_with_what_is_in_it_alone(app: Path, tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

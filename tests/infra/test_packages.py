@@ -83,16 +83,18 @@ def run_alone(content: Path, program: str) -> subprocess.CompletedProcess[str]:
     """Without the packages of this environment: the standard library and the package, as in Lambda."""
     start = f"import sys; sys.path.insert(0, {str(content)!r})\n"
     settings = {"LOGS_BUCKET": "b", "MCP_API_KEY": "k" * 32, "AWS_REGION": "ca-central-1", "PATH": "/usr/bin:/bin"}
-    command = [sys.executable, "-I", "-S", "-B", "-c", start + program]
+    command = [sys.executable, "-I", "-S", "-c", start + program]
     return subprocess.run(command, env=settings, capture_output=True, text=True, timeout=120, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LATER)
 def test_a_package_holds_everything_that_its_functions_import(name: str, unpacked: dict[str, Path]) -> None:
     done = run_alone(unpacked[name], LATER[name])
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LATER)
 def test_a_package_knows_the_services_that_its_functions_call(name: str, unpacked: dict[str, Path]) -> None:
     services = BY_NAME[name].services
@@ -100,6 +102,7 @@ def test_a_package_knows_the_services_that_its_functions_call(name: str, unpacke
     assert run_alone(unpacked[name], made).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [package.name for package in PACKAGES if package.name != "demo"])
 def test_a_package_carries_our_licence_and_that_of_the_engine_it_links(name: str, unpacked: dict[str, Path]) -> None:
     ours = unpacked[name] / "affidavit"
@@ -121,12 +124,14 @@ def test_no_service_is_called_that_the_packages_do_not_know() -> None:
     assert called <= set(BY_NAME["supervisor"].services)
 
 
+@pytest.mark.slow
 def test_the_ingest_and_mcp_packages_carry_no_chat_model(unpacked: dict[str, Path]) -> None:
     for name in ("ingest", "mcp"):
         held = {path.name for path in unpacked[name].iterdir()}
         assert not {each for each in held if each.startswith(("langchain", "langgraph", "langsmith"))}
 
 
+@pytest.mark.slow
 def test_a_duplicate_alert_loads_no_chat_model(unpacked: dict[str, Path]) -> None:
     program = (
         LATER["supervisor"].splitlines()[1] + "\nassert not {'langchain_core', 'langgraph', 'mcp'} & set(sys.modules)"
@@ -134,6 +139,7 @@ def test_a_duplicate_alert_loads_no_chat_model(unpacked: dict[str, Path]) -> Non
     assert run_alone(unpacked["supervisor"], program).returncode == 0
 
 
+@pytest.mark.slow
 def test_packages_fit_into_lambda(packages: Path) -> None:
     for built in json.loads((packages / "packages.json").read_text()):
         assert built["unpacked"] < MOST_UNPACKED

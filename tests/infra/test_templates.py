@@ -196,6 +196,7 @@ def test_chaos_stays_inside_its_boundary_and_its_own_rows(
     assert rows["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["CHAOS#*"]}}
 
 
+@pytest.mark.slow
 def test_an_operator_may_choose_a_throttle_locked_evidence_and_signed_code(closed_assembly: Path) -> None:
     chosen = read_templates(closed_assembly)
     node_logs = chosen["AffidavitNodeLogs"]
@@ -531,6 +532,7 @@ def test_committed_templates_are_what_the_sources_make(templates: dict[str, Temp
     }, "make synth"
 
 
+@pytest.mark.slow
 def test_cfn_lint_finds_no_error(assembly: Path, closed_assembly: Path) -> None:
     files = [str(file) for folder in (assembly, closed_assembly) for file in folder.glob("*.template.json")]
     command = [
@@ -556,6 +558,7 @@ def test_every_finding_of_cdk_nag_that_is_set_aside_has_a_reason(assembly: Path)
     assert all(len(reason) > 25 for reason in reasons)
 
 
+@pytest.mark.slow
 def test_a_star_that_nobody_explained_fails_the_synthesis(tmp_path: Path) -> None:
     program = (
         "import sys, infra.parts.function; infra.parts.function.explain = lambda *_: None\n"

@@ -8,7 +8,11 @@ import time
 import uuid
 from pathlib import Path
 
+import pytest
+
 from affidavit.entrypoints.cli.exits import Exit
+
+pytestmark = pytest.mark.slow
 
 
 def environment(mark: str) -> dict[str, str]:

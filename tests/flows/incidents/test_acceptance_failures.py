@@ -28,6 +28,8 @@ from affidavit.sandbox.chat_models.scripts import FAILING
 from affidavit.sandbox.incident_path import answers, free_port
 from affidavit.verification.verify import verify
 
+pytestmark = pytest.mark.slow
+
 # A process as AWS starts it: an event, and a context that says how long it may live.
 LAMBDA_WITH_A_MINUTE = """
 import json, sys, time
@@ -218,7 +220,6 @@ def test_of_a_lying_chat_model_nothing_is_stored_that_does_not_verify(broken: Sc
     assert verify(context.diagnosis, broken.supervisor.records.entries(context.ledger)).holds
 
 
-@pytest.mark.slow
 def test_a_hung_chat_model_ends_twenty_seconds_before_the_limit_with_the_evidence_stored(
     broken: Scene, mcp_port: int
 ) -> None:
@@ -247,7 +248,6 @@ def test_a_hung_chat_model_ends_twenty_seconds_before_the_limit_with_the_evidenc
     assert verify(context.diagnosis, entries).holds
 
 
-@pytest.mark.slow
 def test_a_black_hole_costs_two_timeouts_and_ends_as_an_error(here: Scene) -> None:
     started = time.monotonic()
     with (

@@ -116,6 +116,7 @@ def killed(folder: Path, scenario: WorkloadScenario, at: int) -> bool:
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_killed_at_any_call_the_incident_ends_once_and_asks_at_most_once_more(scenario: WorkloadScenario) -> None:
     with memory_folder() as folder:
         _sweep(folder, scenario)

@@ -85,6 +85,7 @@ def desk() -> Desk:
 # --- once ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_of_fifty_callers_at_once_one_starts_in_each_of_twenty_rounds(sandbox: Sandbox, desk: Desk) -> None:
     nodes = [a_node(sandbox, conduct=Conduct(is_hanging=True)) for _ in range(20)]
     requests_before = sandbox.automation.start_requests

@@ -174,6 +174,7 @@ def killed(file: Path, action: str, fault: str, number: int, moment: str) -> int
     return None if process.exitcode is None else -process.exitcode
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["iam", "throttle", "egress", "nacl"])
 def test_killed_at_any_write_of_injection_or_restoration_what_was_there_comes_back(
     here: Stage, tmp_path: Path, fault: str
