@@ -35,7 +35,7 @@ from affidavit.index.identity import content_id
 from affidavit.index.record import INDEXER_VERSION, VERSION_1, FindingsIndex, index_from_json, index_json
 from affidavit.index.redacted import check_redacted
 from affidavit.index.scanning.crew import Crew
-from affidavit.index.scanning.scan import ScannedFile
+from affidavit.index.scanning.parts import ScannedFile
 from affidavit.index.scanning.slots import slots_of
 from affidavit.knowledge import Knowledge
 

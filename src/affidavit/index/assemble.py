@@ -18,7 +18,8 @@ from affidavit.index.clock_and_checks import Survey
 from affidavit.index.identity import bundle_digest, content_id
 from affidavit.index.measured import measured_fact, measured_finding
 from affidavit.index.record import INDEX_VERSION, INDEXER_VERSION, ClockNote, FindingsIndex, index_document, summarize
-from affidavit.index.scanning.scan import LONGEST_LINE, ScannedFile
+from affidavit.index.scanning.parts import ScannedFile
+from affidavit.index.scanning.scan import LONGEST_LINE
 from affidavit.index.scanning.slots import RuleSlots
 from affidavit.index.times.clock import BundleClock
 from affidavit.index.times.timestamps import StampKind, stamp_of

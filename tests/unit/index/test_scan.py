@@ -1,6 +1,7 @@
 """The promise of the product: every finding re-reads byte for byte, whatever the file looks like."""
 
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ from tests.support.knowledge.packs import a_pack, a_rule, a_suppression
 from affidavit.errors import InputRefused
 from affidavit.evidence.citation import check
 from affidavit.evidence.coverage import SkipReason
-from affidavit.index.scanning.crew import WORTH_A_CREW, scan_files
-from affidavit.index.scanning.scan import BLOCK, FileScan, ScannedFile, scan_buffer
+from affidavit.index.scanning.crew import WORTH_A_CREW, Crew, scan_files
+from affidavit.index.scanning.parts import PART, Cutter, FilePart, ScannedFile, ScannedPart, joined
+from affidavit.index.scanning.scan import BLOCK, PartScan, scan_buffer
 from affidavit.index.scanning.slots import RuleSlots
 from affidavit.matching.matcher import Matcher
 
@@ -76,22 +78,28 @@ def by_rule(scanned: ScannedFile) -> dict[str, list[tuple[int, int, int]]]:
     return found
 
 
-def scan(content: bytes, *, engine: str = "auto", block: int = BLOCK, steps: int = 1) -> ScannedFile:
-    with tempfile.TemporaryDirectory() as folder:
+def scan(content: bytes, *, engine: str = "auto", block: int = BLOCK, part: int = PART) -> ScannedFile:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("affidavit.index.scanning.parts.PART", part)
         location = Path(folder) / "log"
         location.write_bytes(content)
-        scanning = FileScan(PATH, location, RuleSlots(PACK, engine=engine), scan_buffer(block))
-        for step in range(1, steps):
-            scanning.advance(len(content) * step // steps)
-        return scanning.finish(len(content))
+        return scanned_at(location, RuleSlots(PACK, engine=engine), block)
+
+
+def scanned_at(location: Path, slots: RuleSlots, block: int = BLOCK, path: str = PATH) -> ScannedFile:
+    def scan_part(part: FilePart, *, is_wrapped: bool = False) -> ScannedPart:
+        return PartScan(part, slots, scan_buffer(block), is_wrapped=is_wrapped).scan()
+
+    parts = Cutter(path, location, path).finished(location.stat().st_size)
+    return joined([*map(scan_part, parts)], lambda part: scan_part(part, is_wrapped=True))
 
 
 @settings(max_examples=300, deadline=None)
-@given(content=contents, block=st.sampled_from([64, 1000, 4096, BLOCK]), steps=st.integers(1, 4))
-@example(content=b"KAPUT\r", block=64, steps=1)
-@example(content=b"a" * 62 + "été".encode() + b" KAPUT\nun " + "été".encode(), block=64, steps=2)
-def test_the_scan_finds_exactly_what_re2_finds_line_by_line(content: bytes, block: int, steps: int) -> None:
-    assert by_rule(scan(content, block=block, steps=steps)) == reference(content)
+@given(content=contents, block=st.sampled_from([64, 1000, 4096, BLOCK]), part=st.sampled_from([64 << 10, PART]))
+@example(content=b"KAPUT\r", block=64, part=PART)
+@example(content=b"a" * 62 + "été".encode() + b" KAPUT\nun " + "été".encode(), block=64, part=PART)
+def test_the_scan_finds_exactly_what_re2_finds_line_by_line(content: bytes, block: int, part: int) -> None:
+    assert by_rule(scan(content, block=block, part=part)) == reference(content)
 
 
 @settings(max_examples=150, deadline=None)
@@ -158,7 +166,7 @@ def test_an_exception_that_the_engine_cannot_take_still_holds(monkeypatch: pytes
     with tempfile.TemporaryDirectory() as folder:
         location = Path(folder) / "log"
         location.write_bytes(b"KAPUT harmless\nKAPUT\n" * 100)
-        found = by_rule(FileScan(PATH, location, slots, scan_buffer()).finish(location.stat().st_size))
+        found = by_rule(scanned_at(location, slots))
     assert len(found["test.not-mine"]) == 100
 
 
@@ -212,6 +220,35 @@ def test_more_workers_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(found[0]) == 12
 
 
+def test_behind_wrapped_lines_every_part_is_read_as_wrapped() -> None:
+    plain = b"plain\n" * 24_000
+    content = b"[pod/a/b] wrapped\n" * 4_000 + plain + b"[pod/a/b] first word\n" + plain
+    found = by_rule(scan(content, part=64 << 10))
+    assert found == by_rule(scan(content))
+    assert [line for line, _, _ in found["test.at-start"]] == [28_001]
+
+
+def test_a_growing_file_is_cut_at_line_ends_where_a_whole_one_is(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_bytes((b"a line\n" * (PART // 7))[: PART - 9] + b"x" * (PART + 20) + b"\nmore\n" * 2_000_000)
+    size = log.stat().st_size
+    whole, growing = Cutter("a", log, "a"), Cutter("a", log, "a")
+    parts = [*whole.finished(size)]
+    steps = (part for at in range(0, size, 1 << 19) for part in growing.grown(at))
+    assert [*steps, *growing.finished(size)] == parts
+    assert (len(parts), parts[0].end, parts[-1].end) == (3, 7 * ((PART - 9) // 7), size)
+    assert all(one.end == next_one.start for one, next_one in pairwise(parts))
+
+
+def test_parts_for_which_there_is_no_room_are_scanned_by_who_tells_of_them(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_bytes(b"fine\n" * PART + b"KAPUT\n")
+    with Crew(RuleSlots(PACK), 1) as crew:
+        crew._tasks.put = lambda parts: False  # pyright: ignore[reportPrivateUsage]
+        crew.finished(PATH, log, log.stat().st_size, PATH)
+        assert [line for line, _, _ in by_rule(crew.results()[PATH])["test.kaput"]] == [PART + 1]
+
+
 def test_a_suppressed_hit_is_counted_with_its_reason_and_is_no_finding(tmp_path: Path) -> None:
     pack = a_pack(
         a_rule("test.kaput", "KAPUT"),
@@ -234,7 +271,7 @@ def test_a_long_file_is_scanned_by_the_rules_that_read_it_and_finds_the_same(
     location.write_bytes(b"line one KAPUT\nharmless\nthe end\n" * 400)
 
     def scanned() -> list[tuple[str, int]]:
-        hits = FileScan("kubelet/kubelet.log", location, slots, scan_buffer(1000)).finish(location.stat().st_size).hits
+        hits = scanned_at(location, slots, 1000, "kubelet/kubelet.log").hits
         return [(slots.table[slot].rule.id, int(line)) for slot, line in zip(hits.slot, hits.line, strict=True)]
 
     by_all = scanned()

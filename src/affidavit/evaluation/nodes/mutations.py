@@ -29,7 +29,7 @@ from affidavit.index.assemble import assemble_index
 from affidavit.index.clock_and_checks import survey
 from affidavit.index.record import FindingsIndex
 from affidavit.index.scanning.crew import scan_files
-from affidavit.index.scanning.scan import ScannedFile
+from affidavit.index.scanning.parts import ScannedFile
 from affidavit.index.scanning.slots import RuleSlots, slots_of
 from affidavit.knowledge import Knowledge
 

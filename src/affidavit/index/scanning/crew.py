@@ -1,57 +1,55 @@
 """Scans many files with several workers while they are still being unpacked.
 
-A worker is a forked process on Linux, else a thread. Each takes whole files and sends its results at the end. The
-number of workers changes only the time taken.
+A worker is a forked process on Linux, else a thread. Whoever is free takes the next part of a file, in the end also
+who waits for the results. The number of workers changes only the time taken.
 """
 
 import multiprocessing
 import os
 import pickle
 import signal
+import socket
 import sys
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import TracebackType
+from typing import Protocol
 
 from affidavit.errors import InvariantBroken
-from affidavit.index.scanning.scan import FileScan, ScannedFile, failed_scan, scan_buffer
+from affidavit.index.scanning.parts import Cutter, FilePart, ScannedFile, ScannedPart, joined
+from affidavit.index.scanning.scan import PartScan, scan_buffer
 from affidavit.index.scanning.slots import RuleSlots
 
-# Tell a worker about growth this often, so that it is never far behind the unpacking.
-GROWTH = 1 << 20
 # Fewer bytes are scanned sooner than workers start.
 WORTH_A_CREW = 24 << 20
-# A worker hears of small files together.
-_TOLD_AT_ONCE = 32
+# Small files are given to a worker together.
+_SMALL = 1 << 20
+_GIVEN_AT_ONCE = 32
 _HITS_AT_ONCE = 20_000
-_FILES_AT_ONCE = 64
-_NUMBER = 4
-_NO_MORE = b"\xff" * _NUMBER
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Grown:
-    """`size` bytes of the file can be read; `is_whole` when that is all of it. Rules read it as `read_as`."""
-
-    path: str
-    location: str
-    size: int
-    is_whole: bool
-    read_as: str
+_PARTS_AT_ONCE = 64
+_LONGEST_MESSAGE = 1 << 20
 
 
 class Crew:
-    """Use as a context: leaving it by an exception stops the workers and drops their work."""
+    """Use as a context: leaving it by an exception stops the workers and drops their work.
 
-    def __init__(self, slots: RuleSlots, workers: int) -> None:
-        self._workers = [_Follower(slots) for _ in range(max(1, workers))]
-        self._load = [0] * len(self._workers)
-        self._owner: dict[str, int] = {}
-        self._told: dict[str, int] = {}
+    Without helpers, parts are scanned here as soon as they are told.
+    """
+
+    def __init__(self, slots: RuleSlots, helpers: int) -> None:
+        can_fork = sys.platform == "linux" and threading.active_count() == 1
+        self._tasks: _Tasks = _SharedTasks() if can_fork else _ThreadTasks()
+        start = _forked if can_fork else _threaded
+        self._workers = [start(slots, self._tasks) for _ in range(helpers)]
+        self._bench = _Bench(slots)
+        self._small: list[FilePart] = []
+        self._cutters: dict[str, Cutter] = {}
+        self._whole: set[str] = set()
 
     def __enter__(self) -> "Crew":
         return self
@@ -59,69 +57,122 @@ class Crew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._tasks.close()
         for worker in self._workers:
             worker.stop()
 
     def grown(self, path: str, location: Path, size: int, read_as: str) -> None:
-        if size - self._told.get(path, 0) >= GROWTH:
-            self._tell(path, location, size, read_as, is_whole=False)
+        self._give_all(self._cutter(path, location, read_as).grown(size))
 
     def finished(self, path: str, location: Path, size: int, read_as: str) -> None:
-        self._tell(path, location, size, read_as, is_whole=True)
+        self._give_all(self._cutter(path, location, read_as).finished(size))
+        self._whole.add(path)
 
     def results(self) -> dict[str, ScannedFile]:
-        """Wait for the workers. Raises InvariantBroken when one of them died: a scan is whole or it failed."""
-        for worker in self._workers:
-            worker.send(None)
-        found: dict[str, ScannedFile] = {}
-        for worker in self._workers:
-            found.update((scanned.path, scanned) for scanned in worker.results())
-        return found
+        """Help, and wait for the workers. Raises InvariantBroken when one died: a scan is whole or it failed."""
+        self._give(self._small)
+        self._tasks.end()
+        self._bench.work_through(self._tasks)
+        found: dict[str, list[ScannedPart]] = {path: [] for path in self._whole}
+        for scanned in (*self._bench.finished, *(each for worker in self._workers for each in worker.results())):
+            # Of a file that was refused while it grew, no end was ever told.
+            found.get(scanned.part.path, []).append(scanned)
+        in_order = {path: sorted(parts, key=lambda each: each.part.start) for path, parts in found.items()}
+        return {path: joined(parts, self._bench.scan_wrapped) for path, parts in in_order.items()}
 
-    def _tell(self, path: str, location: Path, size: int, read_as: str, *, is_whole: bool) -> None:
-        if path not in self._owner:
-            self._owner[path] = self._load.index(min(self._load))
-        owner = self._owner[path]
-        self._load[owner] += size - self._told.get(path, 0)
-        self._told[path] = size
-        grown = _Grown(path=path, location=str(location), size=size, is_whole=is_whole, read_as=read_as)
-        self._workers[owner].send(grown)
+    def _cutter(self, path: str, location: Path, read_as: str) -> Cutter:
+        if path not in self._cutters:
+            self._cutters[path] = Cutter(path, location, read_as)
+        return self._cutters[path]
+
+    def _give_all(self, parts: Iterable[FilePart]) -> None:
+        for part in parts:
+            self._small.append(part)
+            if part.end - part.start >= _SMALL or len(self._small) == _GIVEN_AT_ONCE:
+                self._give(self._small)
+                self._small = []
+
+    def _give(self, parts: list[FilePart]) -> None:
+        """Where nobody takes them, or too many wait, they are scanned here."""
+        if parts and not (self._workers and self._tasks.put(parts)):
+            self._bench.do(parts)
 
 
 def scan_files(files: Mapping[str, Path], slots: RuleSlots, workers: int) -> dict[str, ScannedFile]:
-    """Scan files that are already there. Whoever is free takes the next, largest first."""
-    whole = [
-        _Grown(path=path, location=str(location), size=location.stat().st_size, is_whole=True, read_as=path)
-        for path, location in files.items()
-    ]
-    if sum(task.size for task in whole) < WORTH_A_CREW:
-        return _scan_here(whole, slots)
-    whole.sort(key=lambda task: -task.size)
-    # Numbers of four bytes in a pipe: a read of one number is never torn between two readers.
-    numbers, write_end = os.pipe()
-    crew = [_start(_work_through, slots, whole, numbers) for _ in range(max(1, workers))]
-    try:
-        # The workers hold the write end too, so each is told where the list ends.
-        with os.fdopen(write_end, "wb") as queue:
-            queue.write(b"".join(number.to_bytes(_NUMBER, "little") for number in range(len(whole))))
-            queue.write(_NO_MORE * len(crew))
-        return {scanned.path: scanned for worker in crew for scanned in worker.results()}
-    finally:
-        for worker in crew:
-            worker.stop()
-        os.close(numbers)
+    """Scan files that are already there, largest first."""
+    sizes = {path: location.stat().st_size for path, location in files.items()}
+    with Crew(slots, workers - 1 if sum(sizes.values()) >= WORTH_A_CREW else 0) as crew:
+        for path in sorted(sizes, key=lambda path: -sizes[path]):
+            crew.finished(path, files[path], sizes[path], path)
+        return crew.results()
 
 
-def _scan_here(whole: list[_Grown], slots: RuleSlots) -> dict[str, ScannedFile]:
-    bench = _Bench(slots)
-    for task in whole:
-        bench.do(task)
-    return {scanned.path: scanned for scanned in bench.finished}
+class _Tasks(Protocol):
+    """Parts that wait for somebody who is free."""
+
+    def put(self, parts: list[FilePart]) -> bool:
+        """False where no more can wait."""
+        ...
+
+    def take(self) -> list[FilePart]:
+        """Waits for some; nothing at the end of tasks."""
+        ...
+
+    def end(self) -> None: ...
+    def close(self) -> None: ...
 
 
-def _work_through(bench: "_Bench", tasks: list[_Grown], numbers: int) -> None:
-    while (taken := os.read(numbers, _NUMBER)) != _NO_MORE:
-        bench.do(tasks[int.from_bytes(taken, "little")])
+class _SharedTasks:
+    """Between processes. A message of such a socket goes whole to one of those who wait for it."""
+
+    def __init__(self) -> None:
+        self._give, self._take = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+    def put(self, parts: list[FilePart]) -> bool:
+        try:
+            self._give.send(pickle.dumps(parts), socket.MSG_DONTWAIT)
+        except OSError:
+            return False
+        return True
+
+    def take(self) -> list[FilePart]:
+        message = self._take.recv(_LONGEST_MESSAGE)
+        return pickle.loads(message) if message else []
+
+    def end(self) -> None:
+        self._give.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        self._give.close()
+        self._take.close()
+
+    def only_take(self) -> None:
+        """For a worker: the end of the process that gives is then seen as the end of tasks."""
+        self._give.close()
+
+
+class _ThreadTasks:
+    def __init__(self) -> None:
+        self._waiting: SimpleQueue[list[FilePart]] = SimpleQueue()
+
+    def put(self, parts: list[FilePart]) -> bool:
+        self._waiting.put(parts)
+        return True
+
+    def take(self) -> list[FilePart]:
+        parts = self._waiting.get()
+        if not parts:
+            self.end()  # for the next one who asks
+        return parts
+
+    def end(self) -> None:
+        self._waiting.put([])
+
+    def close(self) -> None:
+        with suppress(Empty):
+            while True:
+                self._waiting.get_nowait()
+        self.end()
 
 
 class _Worker:
@@ -131,8 +182,8 @@ class _Worker:
         self._runner = runner
         self._done = done
 
-    def results(self) -> list[ScannedFile]:
-        found: list[ScannedFile] = []
+    def results(self) -> list[ScannedPart]:
+        found: list[ScannedPart] = []
         try:
             while isinstance(answer := _receive(self._done), list):
                 found.extend(answer)  # pyright: ignore[reportUnknownArgumentType]  # sent by `_run`
@@ -152,45 +203,6 @@ class _Worker:
             self._runner.join()
 
 
-class _Follower(_Worker):
-    """A worker that is told about files as they grow."""
-
-    def __init__(self, slots: RuleSlots) -> None:
-        self._waiting: list[_Grown | None] = []
-        take, self._tasks = multiprocessing.Pipe(duplex=False)
-        started = _start(_follow, slots, take, self._tasks)
-        super().__init__(started._runner, started._done)
-        if not isinstance(self._runner, threading.Thread):
-            take.close()
-
-    def send(self, task: _Grown | None) -> None:
-        """None is the end of tasks."""
-        self._waiting.append(task)
-        is_small = task is not None and task.is_whole and task.size < GROWTH
-        if is_small and len(self._waiting) < _TOLD_AT_ONCE:
-            return
-        waiting, self._waiting = self._waiting, []
-        try:
-            self._tasks.send(waiting)
-        except (BrokenPipeError, ConnectionError) as error:
-            raise _died() from error
-
-    def stop(self) -> None:
-        self._tasks.close()
-        super().stop()
-
-
-def _follow(bench: "_Bench", take: Connection, tasks: Connection) -> None:
-    if multiprocessing.parent_process() is not None:
-        # Our copy of the parent's end: closed, so that a dead parent is seen as the end of tasks.
-        tasks.close()
-    while True:
-        for task in take.recv():
-            if task is None:
-                return
-            bench.do(task)
-
-
 def _died() -> InvariantBroken:
     return InvariantBroken(
         "a scanning process ended before its work was done, so nothing is reported",
@@ -198,35 +210,36 @@ def _died() -> InvariantBroken:
     )
 
 
-def _start(work: Callable[..., None], slots: RuleSlots, *arguments: object) -> _Worker:
-    """Run `work` on a bench of its own: forked where that is safe, else in a thread."""
+def _forked(slots: RuleSlots, tasks: _Tasks) -> _Worker:
     done, give = multiprocessing.Pipe(duplex=False)
-    if sys.platform == "linux" and threading.active_count() == 1:
-        context = multiprocessing.get_context("fork")
-        process = context.Process(target=_run_forked, args=(work, slots, give, done, arguments), daemon=True)
-        process.start()
-        give.close()
-        return _Worker(process, done)
-    thread = threading.Thread(target=_run, args=(work, slots, give, arguments), daemon=True)
+    context = multiprocessing.get_context("fork")
+    process = context.Process(target=_run_forked, args=(slots, tasks, give, done), daemon=True)
+    process.start()
+    give.close()
+    return _Worker(process, done)
+
+
+def _threaded(slots: RuleSlots, tasks: _Tasks) -> _Worker:
+    done, give = multiprocessing.Pipe(duplex=False)
+    thread = threading.Thread(target=_run, args=(slots, tasks, give), daemon=True)
     thread.start()
     return _Worker(thread, done)
 
 
-def _run_forked(
-    work: Callable[..., None], slots: RuleSlots, give: Connection, done: Connection, arguments: tuple[object, ...]
-) -> None:
+def _run_forked(slots: RuleSlots, tasks: _SharedTasks, give: Connection, done: Connection) -> None:
     done.close()
+    tasks.only_take()
     # Ctrl-C is the parent's to handle.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _run(work, slots, give, arguments)
+    _run(slots, tasks, give)
     os._exit(0)
 
 
-def _run(work: Callable[..., None], slots: RuleSlots, give: Connection, arguments: tuple[object, ...]) -> None:
+def _run(slots: RuleSlots, tasks: _Tasks, give: Connection) -> None:
     bench = _Bench(slots)
     try:
-        work(bench, *arguments)
+        bench.work_through(tasks)
         while bench.finished:
             _send(give, bench.hand_over())
         _send(give, None)
@@ -235,7 +248,6 @@ def _run(work: Callable[..., None], slots: RuleSlots, give: Connection, argument
     except Exception as error:  # noqa: BLE001  # the door of the worker: the parent raises it again
         _send(give, f"{type(error).__name__}: {error}")
     finally:
-        bench.close()
         give.close()
 
 
@@ -261,46 +273,29 @@ class _Bench:
     def __init__(self, slots: RuleSlots) -> None:
         self._slots = slots
         self._buffer = scan_buffer()
-        self._open: dict[str, FileScan] = {}
-        self._failed: set[str] = set()
-        self.finished: list[ScannedFile] = []
+        self.finished: list[ScannedPart] = []
 
-    def hand_over(self) -> list[ScannedFile]:
-        """Some of the finished files: many small ones, or one with many hits."""
-        some: list[ScannedFile] = []
+    def work_through(self, tasks: _Tasks) -> None:
+        while parts := tasks.take():
+            self.do(parts)
+
+    def do(self, parts: Iterable[FilePart]) -> None:
+        self.finished.extend(self._scanned(part) for part in parts)
+
+    def scan_wrapped(self, part: FilePart) -> ScannedPart:
+        return self._scanned(part, is_wrapped=True)
+
+    def hand_over(self) -> list[ScannedPart]:
+        """Some of the finished parts: many small ones, or one with many hits."""
+        some: list[ScannedPart] = []
         while (
-            self.finished and sum(len(scanned.hits) for scanned in some) < _HITS_AT_ONCE and len(some) < _FILES_AT_ONCE
+            self.finished and sum(len(scanned.hits) for scanned in some) < _HITS_AT_ONCE and len(some) < _PARTS_AT_ONCE
         ):
             some.append(self.finished.pop())
         return some
 
-    def do(self, task: _Grown) -> None:
-        if task.path in self._failed:
-            return
+    def _scanned(self, part: FilePart, *, is_wrapped: bool = False) -> ScannedPart:
         try:
-            scan = self._scan_of(task)
-            if task.is_whole:
-                self.finished.append(scan.finish(task.size))
-                self._close(task.path)
-            else:
-                scan.advance(task.size)
+            return PartScan(part, self._slots, self._buffer, is_wrapped=is_wrapped).scan()
         except OSError as error:
-            self._close(task.path)
-            self._failed.add(task.path)
-            self.finished.append(failed_scan(task.path, task.size, error.strerror or str(error)))
-
-    def close(self) -> None:
-        """Of files that were refused while they grew, no end is ever told."""
-        for path in [*self._open]:
-            self._close(path)
-
-    def _scan_of(self, task: _Grown) -> FileScan:
-        if task.path not in self._open:
-            self._open[task.path] = FileScan(
-                task.path, Path(task.location), self._slots, self._buffer, read_as=task.read_as
-            )
-        return self._open[task.path]
-
-    def _close(self, path: str) -> None:
-        if (scan := self._open.pop(path, None)) is not None:
-            scan.close()
+            return ScannedPart(part=part, failure=error.strerror or str(error))

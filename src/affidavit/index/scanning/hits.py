@@ -1,7 +1,7 @@
 """Stores the hits of one file as columns of numbers, because a bundle may hold a million."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -161,6 +161,13 @@ def _joined(parts: list[FileHits]) -> FileHits:
         clock=np.concatenate([part.clock for part in parts]),
         stamp=np.concatenate([part.stamp for part in parts]),
     )
+
+
+def joined_hits(parts: Sequence[FileHits], lines_before: Iterable[int]) -> FileHits:
+    """Hits of one file whose parts were scanned apart: `lines_before` counts the lines in front of each."""
+    placed = zip(parts, lines_before, strict=False)
+    found = [replace(hits, line=hits.line + before) for hits, before in placed if len(hits)]
+    return _joined(found) if found else NO_HITS
 
 
 def _in_line_order(hits: FileHits) -> FileHits:

@@ -1,4 +1,4 @@
-"""Scans one file for rule hits, block by block.
+"""Scans a part of a file for rule hits, block by block.
 
 A block is read so that it ends at a line end; a line of any length up to LONGEST_LINE fits one block. Line numbers,
 times and text are worked out for hits alone.
@@ -6,7 +6,6 @@ times and text are worked out for hits alone.
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
@@ -16,7 +15,8 @@ from numpy.typing import NDArray
 from affidavit.bundle.safety.opening import open_without_links
 from affidavit.bundle.wrapped_lines import any_wrapped, has_colours, unwrapped
 from affidavit.evidence.utf16 import is_wide, text_of
-from affidavit.index.scanning.hits import NO_HITS, Column, FileHits, HitTable, UntimedHits
+from affidavit.index.scanning.hits import Column, HitTable, UntimedHits
+from affidavit.index.scanning.parts import FilePart, ScannedPart
 from affidavit.index.scanning.slots import RuleSlots
 from affidavit.index.times.bulk_stamps import prefixes
 from affidavit.index.times.timestamps import PREFIX, stamp_of
@@ -41,83 +41,50 @@ _STRIDE = 4096
 _SNIFFED = 8192
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScannedFile:
-    """`oversized` lines were longer than LONGEST_LINE and were not looked at."""
+class PartScan:
+    """The scan of one part of a file."""
 
-    path: str
-    hits: FileHits
-    lines: int
-    size: int
-    oversized: int = 0
-    failure: str = ""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether every line was looked at."""
-        return not self.failure and not self.oversized
-
-
-class FileScan:
-    """The scan of a file that may still be growing: `advance` as bytes arrive, then `finish`."""
-
-    def __init__(
-        self, path: str, location: Path, slots: RuleSlots, buffer: bytearray, *, read_as: str | None = None
-    ) -> None:
-        """`buffer` may be shared by scans that take turns: nothing stays in it between calls.
-
-        `read_as` is the path whose rules read the file, where it is not its own.
-        """
-        self._path = path
+    def __init__(self, part: FilePart, slots: RuleSlots, buffer: bytearray, *, is_wrapped: bool = False) -> None:
+        """`buffer` may be shared by scans that take turns. `is_wrapped` where lines of an earlier part were."""
+        self._part = part
         self._slots = slots
-        self._judge = slots.judge(read_as or path)
+        self._judge = slots.judge(part.read_as)
         self._matcher: Matcher | None = slots.first_matcher if self._judge.readers else None
-        self._file = open_without_links(location)
+        self._file = open_without_links(Path(part.location))
         self._buffer = buffer
         self._hits = HitTable()
-        self._at = 0
+        self._at = part.start
         self._lines = 0
         self._oversized = 0
         self._is_skipping = False
         self._is_wide = False
-        self._is_wrapped = False
+        self._was_wrapped = self._is_wrapped = is_wrapped
         self._has_asked = False
 
-    def advance(self, available: int) -> None:
-        """Scan all full blocks of the first `available` bytes."""
-        while self._matcher is not None and available - self._at >= self._capacity:
-            self._step(available, is_last=False)
-
-    def finish(self, size: int) -> ScannedFile:
+    def scan(self) -> ScannedPart:
         try:
-            while self._matcher is not None and self._at < size:
-                self._step(size, is_last=True)
+            self._is_wide = is_wide(os.pread(self._file, _SNIFFED, 0))
+            while self._matcher is not None and self._at < self._part.end:
+                self._step()
         finally:
-            self.close()
-        return ScannedFile(
-            path=self._path,
+            os.close(self._file)
+        return ScannedPart(
+            part=self._part,
             hits=self._slots.told_once(self._hits.columns()),
             lines=self._lines,
-            size=size,
             oversized=self._oversized,
+            was_wrapped=self._was_wrapped,
+            is_wrapped=self._is_wrapped,
         )
 
-    def close(self) -> None:
-        """Also for a scan that will never finish."""
-        file, self._file = self._file, -1
-        if file >= 0:
-            os.close(file)
-
-    def _step(self, available: int, *, is_last: bool) -> None:
+    def _step(self) -> None:
         """Scan the whole lines of the next block, or make room for a line longer than the block."""
         if self._is_skipping:
-            self._skip_line(available)
+            self._skip_line()
             return
-        length = self._read(min(self._capacity, available - self._at))
-        if self._at == 0:
-            self._is_wide = is_wide(bytes(memoryview(self._buffer)[: min(length, _SNIFFED)]))
+        length = self._read(min(self._capacity, self._part.end - self._at))
         cut = self._buffer.rfind(b"\n", 0, length) + 1
-        if cut == 0 and is_last and self._at + length >= available:
+        if cut == 0 and self._at + length >= self._part.end:
             cut = length
         if cut:
             self._scan(cut)
@@ -145,15 +112,14 @@ class FileScan:
             done += got
         return done
 
-    def _skip_line(self, available: int) -> None:
-        """Pass over a line too long to hold, in pieces, as far as bytes are there."""
-        while self._is_skipping and self._at < available:
-            length = self._read(min(self._capacity, available - self._at))
-            end = self._buffer.find(b"\n", 0, length)
-            self._at += length if end < 0 else end + 1
-            if end >= 0:
-                self._lines += 1
-                self._is_skipping = False
+    def _skip_line(self) -> None:
+        """Pass over a line too long to hold, in pieces."""
+        length = self._read(min(self._capacity, self._part.end - self._at))
+        end = self._buffer.find(b"\n", 0, length)
+        self._at += length if end < 0 else end + 1
+        if end >= 0:
+            self._lines += 1
+            self._is_skipping = False
 
     def _scan(self, cut: int) -> None:
         if self._matcher is None:
@@ -163,6 +129,8 @@ class FileScan:
             self._scan_inner(matcher, cut, _wide_text)
             return
         self._is_wrapped = self._is_wrapped or any_wrapped(self._buffer, cut)
+        if self._at == self._part.start:
+            self._was_wrapped = self._is_wrapped
         # Colours may stand in a few lines of a long log: only their blocks are read line by line.
         if self._is_wrapped or has_colours(self._buffer, cut):
             self._scan_inner(matcher, cut, _inner_text)
@@ -288,10 +256,6 @@ class FileScan:
 
 def scan_buffer(capacity: int = BLOCK) -> bytearray:
     return bytearray(capacity + _BEHIND)
-
-
-def failed_scan(path: str, size: int, failure: str) -> ScannedFile:
-    return ScannedFile(path=path, hits=NO_HITS, lines=0, size=size, failure=failure)
 
 
 def _wide_text(line: bytes) -> bytes:

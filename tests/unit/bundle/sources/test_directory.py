@@ -22,7 +22,8 @@ from affidavit.bundle.sources.source import MemberDamaged, MemberKind
 from affidavit.checks.found import NotComputable
 from affidavit.checks.text import read_document
 from affidavit.errors import EvidenceUnavailable
-from affidavit.index.scanning.scan import FileScan, scan_buffer
+from affidavit.index.scanning.parts import Cutter
+from affidavit.index.scanning.scan import PartScan, scan_buffer
 from affidavit.index.scanning.slots import RuleSlots
 
 LOG = b"a line\n" * 1000
@@ -219,7 +220,8 @@ def test_bytes_read_later_do_not_come_through_a_link(tmp_path: Path) -> None:
     with pytest.raises(EvidenceUnavailable):
         span_of(location, 0, 5)
     with pytest.raises(OSError):
-        FileScan("var_log/messages", location, RuleSlots(a_pack()), scan_buffer())
+        (part,) = Cutter("var_log/messages", location, "var_log/messages").finished(5)
+        PartScan(part, RuleSlots(a_pack()), scan_buffer())
 
 
 def test_a_compressed_log_is_not_read_through_a_link(tmp_path: Path) -> None:
