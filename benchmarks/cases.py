@@ -23,7 +23,7 @@ from affidavit.bundle.workspace import prepare_output, publish, publish_folder, 
 from affidavit.entrypoints.cli.analyze import INDEX, MANIFEST
 from affidavit.index.record import index_to_json
 from affidavit.index.scanning.crew import scan_files
-from affidavit.index.scanning.slots import LineMeaning, RuleSlots, slots_of
+from affidavit.index.scanning.rule_slots import LineMeaning, RuleSlots, slots_of
 from affidavit.investigation import EXTRACTED, analyze
 from affidavit.knowledge import Knowledge
 from affidavit.matching.matcher import ROOM, Matcher

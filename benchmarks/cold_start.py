@@ -19,7 +19,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 from benchmarks.cases import Result
 
 _ALERT = """

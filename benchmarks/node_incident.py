@@ -28,7 +28,7 @@ from affidavit.incidents.intake.event_reader import bundle_news
 from affidavit.incidents.store.state import Status
 from affidavit.sandbox.account.nodes import FleetNode
 from affidavit.sandbox.aws.automation import Conduct, archive_key
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 from benchmarks.cases import Result
 
 FAULTS = ("oom", "cni_failure")

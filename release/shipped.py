@@ -17,7 +17,7 @@ from affidavit.rules.sample_cache import MARKS
 KINDS = (DOCUMENTS, MARKS, NEEDLES)
 _COMMAND = "from affidavit.entrypoints.cli.main import run; run()"
 _PREPARE = """
-from affidavit.index.scanning.slots import slots_of
+from affidavit.index.scanning.rule_slots import slots_of
 from affidavit.knowledge import load_knowledge
 slots_of(load_knowledge().pack).prepare()
 """

@@ -24,8 +24,8 @@ from affidavit.bundle.digests import FileDigests
 from affidavit.bundle.manifest import Manifest
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.sources.opening import open_bundle
-from affidavit.bundle.stored import StoredBundle, manifest_of, stored_bundle
 from affidavit.bundle.unpack import UnpackProgress, unpack
+from affidavit.bundle.unpacked_bundle import StoredBundle, manifest_of, stored_bundle
 from affidavit.evidence.citation import CitationCheck
 from affidavit.evidence.finding import Finding, Suppressed
 from affidavit.index.assemble import assemble_index
@@ -36,7 +36,7 @@ from affidavit.index.record import INDEXER_VERSION, VERSION_1, FindingsIndex, in
 from affidavit.index.redacted import check_redacted
 from affidavit.index.scanning.crew import Crew
 from affidavit.index.scanning.parts import ScannedFile
-from affidavit.index.scanning.slots import slots_of
+from affidavit.index.scanning.rule_slots import slots_of
 from affidavit.knowledge import Knowledge
 
 EXTRACTED = "extracted"

@@ -8,8 +8,8 @@ from pathlib import Path
 from affidavit.entrypoints.report.html import render_html
 from affidavit.entrypoints.report.quoted_lines import QuotedLines
 from affidavit.evidence.severity import Severity
+from affidavit.index.filtered import TimeWindow, View, view
 from affidavit.index.record import summarize
-from affidavit.index.view import TimeWindow, View, view
 from affidavit.investigation import Analysis
 from affidavit.knowledge import Knowledge
 from affidavit.nodes.correlation.correlate import correlate

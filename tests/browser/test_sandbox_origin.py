@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page
 
 from affidavit.sandbox.aws.resources import BUCKET
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 from tests.browser.chromium import chromium, needs_chromium
 
 pytestmark = needs_chromium

@@ -10,7 +10,7 @@ from affidavit.bundle.recognition import recognise
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
 from affidavit.index.scanning.crew import scan_files
-from affidavit.index.scanning.slots import LineMeaning, RuleSlots
+from affidavit.index.scanning.rule_slots import LineMeaning, RuleSlots
 from affidavit.matching.matcher import ROOM, compile_matcher
 from affidavit.rules.authoring import LineVerdict, judge_line
 from affidavit.rules.pack import RulePack, load_pack

@@ -16,7 +16,7 @@ from affidavit.ports.node_directory import NodeDirectory
 from affidavit.sandbox.account.nodes import FleetNode
 from affidavit.sandbox.aws.automation import Conduct
 from affidavit.sandbox.aws.resources import BUCKET
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 REGION = "ca-central-1"
 ENDED = {"Success", "Failed", "TimedOut", "Cancelled"}

@@ -5,7 +5,7 @@ from typing import Any
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.notifier import MOST_BYTES, SnsNotifier
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 from tests.support.peers.topics import subscribed
 
 

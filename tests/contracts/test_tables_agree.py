@@ -25,7 +25,7 @@ from affidavit.ports.table import (
     Write,
 )
 from affidavit.sandbox.aws.resources import make_table
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 from tests.contracts.places import Place
 from tests.support.clock import FakeClock
 

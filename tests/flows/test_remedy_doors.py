@@ -21,7 +21,7 @@ from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.incidents.store.state import Status
 from affidavit.remediation.plan.seal import typed_part
 from affidavit.remediation.record.phases import Phase
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 pytestmark = pytest.mark.slow
 LOST = ("read", "write")

@@ -37,7 +37,7 @@ from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PlanRow, PlanStore
 from affidavit.sandbox.aws.resources import make_table
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 pytestmark = pytest.mark.slow
 

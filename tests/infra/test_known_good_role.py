@@ -13,7 +13,7 @@ from affidavit.baselines.runs import runs_between
 from affidavit.baselines.state import read_state
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.clock import SystemClock
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 from tests.infra.conftest import ROOT
 from tests.support.repairing.repaired_account import make_account
 from tests.support.repairing.repaired_function import TRUST, make_function

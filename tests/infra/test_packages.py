@@ -59,7 +59,8 @@ import affidavit.entrypoints.lambdas.on_incident, affidavit.entrypoints.lambdas.
 import affidavit.agent.run, affidavit.agent.toolbox.mcp_tools, affidavit.agent.rules
 import affidavit.nodes.library.stored_lines
 import affidavit.entrypoints.collecting, affidavit.adapters.aws.host.role_clients
-import affidavit.node_evidence.gathered, affidavit.node_evidence.diagnostic_rung, affidavit.node_evidence.text_rung
+import affidavit.node_evidence.stored_or_collected
+import affidavit.node_evidence.diagnostic_rung, affidavit.node_evidence.text_rung
 from kubernetes import client
 client.CustomObjectsApi(client.ApiClient(client.Configuration()))
 from affidavit.adapters.aws.chat import bedrock_chat

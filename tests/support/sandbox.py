@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture(scope="session")

@@ -22,10 +22,10 @@ from langgraph.managed import RemainingSteps
 from affidavit.agent.acceptance.submission import judge
 from affidavit.agent.budget import check_deadline, seconds_left, usage_of
 from affidavit.agent.chat.conversation import check_pairing, ending_kept, pending_calls
-from affidavit.agent.chat.endings import ReplyEnding
 from affidavit.agent.chat.providers.provider import Provider
 from affidavit.agent.chat.replies import Replies
 from affidavit.agent.chat.retries import attempted
+from affidavit.agent.chat.stop_reasons import ReplyEnding
 from affidavit.agent.limits import Patience
 from affidavit.agent.prompt import CALL_CUT, CALL_UNREADABLE, NO_TOOL_CALLED, SUBMIT_NOW, sent_back
 from affidavit.agent.subjects.investigable import Investigable, Scope
@@ -36,7 +36,7 @@ from affidavit.evidence.citation import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy, TokenUsage
 from affidavit.incidents.attempt.diagnostician import RunOutcome
 from affidavit.incidents.attempt.ledger import Ledger
-from affidavit.verification.about import About
+from affidavit.verification.incident_names import About
 
 REASON, EXECUTE, FINISH = "agent_reason", "execute_tools", "submit"
 # A reply, its submission, and once more after a correction.

@@ -11,7 +11,7 @@ from typing import Protocol
 from affidavit.bundle.content import Content, content_of
 from affidavit.bundle.digests import BLOCK, Digests, SideHasher
 from affidavit.bundle.recognition import HEAD, Recognition, changes_its_writer, recognise
-from affidavit.bundle.safety.bounds import Budget, MemberBound, TooMuch
+from affidavit.bundle.safety.bombs import Budget, MemberBound, TooMuch
 from affidavit.bundle.sources.source import Member, MemberDamaged, Source
 from affidavit.errors import EvidenceUnavailable
 

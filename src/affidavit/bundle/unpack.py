@@ -16,10 +16,10 @@ from affidavit.bundle.layout import OTHER_LOG, FileKind, FileRole, role_of
 from affidavit.bundle.manifest import FileStatus
 from affidavit.bundle.reading import head_of
 from affidavit.bundle.recognition import HEAD, RecognisedBy
-from affidavit.bundle.safety.bounds import Budget, MemberBound, TooMuch
+from affidavit.bundle.safety.bombs import Budget, MemberBound, TooMuch
 from affidavit.bundle.safety.limits import UnpackLimits
-from affidavit.bundle.safety.names import Names
 from affidavit.bundle.safety.paths import UnsafeName, known_as, safe_path, shown
+from affidavit.bundle.safety.used_paths import Names
 from affidavit.bundle.sources.compressed_file import CompressedFileSource
 from affidavit.bundle.sources.compression import COMPRESSED_NAMES, TAR_NAMES, compression_of
 from affidavit.bundle.sources.opening import is_tar_header

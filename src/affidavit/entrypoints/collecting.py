@@ -9,8 +9,8 @@ from affidavit.incidents.incident import Incident
 from affidavit.ports.cluster.access import ClusterPlace
 
 if TYPE_CHECKING:
-    from affidavit.node_evidence.gathered import CollectedNodeEvidence
     from affidavit.node_evidence.rungs import Climbs, Rung
+    from affidavit.node_evidence.stored_or_collected import CollectedNodeEvidence
 
 
 def build_desk(app: App) -> Desk:
@@ -30,10 +30,10 @@ def build_desk(app: App) -> Desk:
 
 
 def collected_evidence(app: App) -> "CollectedNodeEvidence":
-    from affidavit.node_evidence.gathered import CollectedNodeEvidence
     from affidavit.node_evidence.ladder import Ladder
     from affidavit.node_evidence.rungs import Climbs
     from affidavit.node_evidence.ssm_rung import SsmRung
+    from affidavit.node_evidence.stored_or_collected import CollectedNodeEvidence
 
     ssm, climbs = SsmRung(desk=build_desk(app)), Climbs(table=app.collection_stores.state, clock=app.clock)
     ladder = Ladder(
@@ -44,7 +44,7 @@ def collected_evidence(app: App) -> "CollectedNodeEvidence":
 
 def _later_rungs(app: App, climbs: "Climbs") -> "Iterator[Rung]":
     """Those whose ports this deployment has."""
-    from affidavit.node_evidence.archived import Archives
+    from affidavit.node_evidence.archive_state import Archives
     from affidavit.node_evidence.diagnostic_rung import DiagnosticRung
     from affidavit.node_evidence.rungs import RungName
     from affidavit.node_evidence.text_rung import TextRung

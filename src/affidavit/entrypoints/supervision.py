@@ -142,7 +142,7 @@ def node_states(app: App) -> NodeStates | None:
 
 def node_evidence(app: App) -> NodeEvidence:
     """Where the evidence of nodes comes from: what is stored, and a collection where that is allowed."""
-    from affidavit.node_evidence.gathered import StoredNodeEvidence
+    from affidavit.node_evidence.stored_or_collected import StoredNodeEvidence
 
     if app.collector is None:
         return StoredNodeEvidence(objects=app.objects, state=app.state, why_not="there is no AWS to collect from")

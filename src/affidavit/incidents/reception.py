@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from affidavit.incidents.handled import Handled
+from affidavit.incidents.delivery_outcome import Handled
 from affidavit.incidents.store.state import IncidentState, Lease
 from affidavit.incidents.supervisor import Supervisor
 

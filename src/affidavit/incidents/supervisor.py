@@ -11,8 +11,8 @@ from datetime import timedelta
 from affidavit.errors import Conflict
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.incidents.delivery_outcome import Handled, Receipt
 from affidavit.incidents.equipment import Equipment
-from affidavit.incidents.handled import Handled, Receipt
 from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.intake.foreign_alerts import ForeignAlert
 from affidavit.incidents.intake.node_gate import NoNodeOfOurs

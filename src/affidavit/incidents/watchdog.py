@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from affidavit.errors import AffidavitError
-from affidavit.incidents.handled import Handled
+from affidavit.incidents.delivery_outcome import Handled
 from affidavit.incidents.still_alarming import look_again
 from affidavit.incidents.store.state import Due, IncidentState
 from affidavit.incidents.supervisor import Supervisor

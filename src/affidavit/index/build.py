@@ -43,7 +43,7 @@ from affidavit.index.episodes import (
     spans,
 )
 from affidavit.index.scanning.hits import FileHits
-from affidavit.index.scanning.slots import LineMeaning, Slot
+from affidavit.index.scanning.rule_slots import LineMeaning, Slot
 from affidavit.index.times.clock import UNKNOWN, BundleClock, Micros, micros_of, time_of, times_of
 from affidavit.rules.entities import SEARCHED
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from affidavit.bundle.stored import StoredBundle
+from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.checks.run import CheckEvidence, ChecksResult, run_checks
 from affidavit.index.times.clock import BundleClock, read_clock
 from affidavit.knowledge import Knowledge

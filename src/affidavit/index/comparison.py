@@ -11,7 +11,7 @@ from importlib.resources import files
 from pydantic import BaseModel, ConfigDict
 
 from affidavit.bundle.layout import FileKind, glob_pattern, role_of
-from affidavit.bundle.stored import StoredBundle
+from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 from affidavit.index.record import FindingsIndex

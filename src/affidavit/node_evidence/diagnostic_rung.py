@@ -10,7 +10,7 @@ from datetime import timedelta
 from affidavit.errors import NotFound
 from affidavit.incidents.evidence.node_evidence import CollectionStanding, CollectionState
 from affidavit.incidents.incident import Incident
-from affidavit.node_evidence.archived import Archives, archive_name
+from affidavit.node_evidence.archive_state import Archives, archive_name
 from affidavit.node_evidence.rungs import Climb, RungName
 from affidavit.ports.cluster.access import ClusterPlace
 from affidavit.ports.cluster.captures import LogCapture, NodeCaptures

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from affidavit.errors import AffidavitError
 from affidavit.incidents.evidence.node_evidence import CollectionStanding, CollectionState
 from affidavit.incidents.incident import Incident
-from affidavit.node_evidence.archived import Archives, archive_name
+from affidavit.node_evidence.archive_state import Archives, archive_name
 from affidavit.node_evidence.rungs import Climb, Climbs, RungName
 from affidavit.ports.clock import Clock
 from affidavit.ports.cluster.host_text import HostQuestion, HostText, HostTexts

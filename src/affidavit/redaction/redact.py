@@ -10,8 +10,8 @@ from operator import itemgetter
 
 from affidavit.redaction.cut_off import SHORTEST_UNNAMED, CutOff
 from affidavit.redaction.detector import Entity
+from affidavit.redaction.detector_questions import PersonalDataInquiry
 from affidavit.redaction.engine import Engine, Span
-from affidavit.redaction.inquiry import PersonalDataInquiry
 from affidavit.redaction.pattern import PatternKind
 from affidavit.redaction.patterns import load_patterns
 from affidavit.redaction.scan import Scanner

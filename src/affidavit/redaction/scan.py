@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from affidavit.redaction import encoded, views
+from affidavit.redaction import encoded_text, unescaped
 from affidavit.redaction.engine import Engine, Span
 from affidavit.redaction.pattern import Pattern
 from affidavit.redaction.repeated import again
@@ -18,7 +18,7 @@ class Scanner:
     """Safe to share between threads."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
-        signs = {views.TRIGGER: True, encoded.TRIGGER: True, encoded.COMMAND_LINE_TRIGGER: False}
+        signs = {unescaped.TRIGGER: True, encoded_text.TRIGGER: True, encoded_text.COMMAND_LINE_TRIGGER: False}
         self._engine = Engine(patterns, signs=signs)
 
     def spans(self, text: bytes) -> list[Span]:
@@ -30,18 +30,18 @@ class Scanner:
         found, signs = self._engine.scan(text)
         found += self._in_encoded(text, signs, depth)
         if _ESCAPED in signs:
-            for seen, path in views.views(text, signs[_ESCAPED]):
+            for seen, path in unescaped.views(text, signs[_ESCAPED]):
                 spans, inner = self._engine.scan(seen)
                 spans += self._in_encoded(seen, inner, depth)
-                found += [views.in_original(span, path) for span in spans]
+                found += [unescaped.in_original(span, path) for span in spans]
         return found
 
     def _in_encoded(self, text: bytes, signs: Mapping[int, Sequence[int]], depth: int) -> list[Span]:
         if not depth:
             return []
         blobs = [
-            *(encoded.decoded(text, signs[_BASE64]) if _BASE64 in signs else ()),
-            *(encoded.command_lines(text) if _HEXADECIMAL in signs else ()),
+            *(encoded_text.decoded(text, signs[_BASE64]) if _BASE64 in signs else ()),
+            *(encoded_text.command_lines(text) if _HEXADECIMAL in signs else ()),
         ]
         return [
             Span(start, end, ENCODED) for start, end, content in blobs if content and self._layers(content, depth - 1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.notices.channel import Channel
 from affidavit.incidents.notices.notice import PLAIN, NoticeStyle
-from affidavit.incidents.notices.told import ToldStates
+from affidavit.incidents.notices.sent_notices import ToldStates
 from affidavit.incidents.store.state import Status
 from affidavit.ports.notice import Notice, NoticeStep
 from affidavit.remediation.plan.records import Action, Plan

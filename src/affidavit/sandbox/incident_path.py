@@ -22,9 +22,9 @@ from affidavit.sandbox.aws.alarm_clock import AlarmClock
 from affidavit.sandbox.aws.alert_queue import make_queue
 from affidavit.sandbox.aws.clients import EmulatorClients
 from affidavit.sandbox.aws.vpc_gate import VpcGate, function_may_leave
-from affidavit.sandbox.laptop import Sandbox
 from affidavit.sandbox.processes.child import Child
 from affidavit.sandbox.processes.kept_alive import KeptAlive
+from affidavit.sandbox.sandbox import Sandbox
 
 ACCOUNT_ID = "000000000000"
 KEY_PARAMETER = "/incident-response/mcp-api-key"

@@ -20,9 +20,9 @@ from affidavit.evidence.verdict import (
 from affidavit.verdict.condition import CauseRole
 from affidavit.verdict.graph import CausalGraph
 from affidavit.verdict.links import AcceptedLink, accepted_links
-from affidavit.verdict.missing import absent_of, candidates
-from affidavit.verdict.seen import SeenCondition, see
+from affidavit.verdict.seen_conditions import SeenCondition, see
 from affidavit.verdict.timing import NodeClocks, clock_seconds, read_clocks
+from affidavit.verdict.unseen_causes import absent_of, candidates
 from affidavit.verdict.wording import entity_line, summary_of, unjudged
 
 MOST_ALTERNATIVES = 8

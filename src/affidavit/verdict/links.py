@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from affidavit.verdict.graph import CausalGraph, CausalPath
-from affidavit.verdict.seen import SeenCondition, lines_by_file
+from affidavit.verdict.seen_conditions import SeenCondition, lines_by_file
 from affidavit.verdict.timing import NodeClocks, can_precede
 
 # When at least this share of an effect's lines also belongs to the cause, the lines name their own cause.

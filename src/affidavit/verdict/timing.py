@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from affidavit.evidence.finding import Finding
 from affidavit.verdict.graph import CausalPath
-from affidavit.verdict.seen import SeenCondition
+from affidavit.verdict.seen_conditions import SeenCondition
 
 # Two daemons log the same event within seconds of each other, in either order.
 TOGETHER = timedelta(seconds=15)

@@ -6,7 +6,7 @@ from affidavit.bundle.layout import glob_pattern
 from affidavit.evidence.verdict import CandidateCause
 from affidavit.verdict.condition import CauseRole, Condition
 from affidavit.verdict.graph import CausalGraph
-from affidavit.verdict.seen import SeenCondition
+from affidavit.verdict.seen_conditions import SeenCondition
 
 MOST_CANDIDATES = 6
 COMMAND = "run: "

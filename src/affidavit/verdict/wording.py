@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from affidavit.evidence.finding import FaultState, Finding
 from affidavit.evidence.verdict import RootCause, Unexplained, VerdictState
-from affidavit.verdict.missing import COMMAND
-from affidavit.verdict.seen import SeenCondition
+from affidavit.verdict.seen_conditions import SeenCondition
+from affidavit.verdict.unseen_causes import COMMAND
 
 if TYPE_CHECKING:
     from affidavit.verdict.conclude import VerdictInput

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from affidavit.evidence.citation import ByteSource
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import Diagnosis, Grade
-from affidavit.verification.about import About
 from affidavit.verification.confidence import with_confidence
 from affidavit.verification.entry import Entry
+from affidavit.verification.incident_names import About
 from affidavit.verification.obligations.conclusion import judge_conclusion
 from affidavit.verification.obligations.situation import Situation
 from affidavit.verification.plans.gate import gated, refused_steps

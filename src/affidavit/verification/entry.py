@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from affidavit.errors import EvidenceUnavailable
 from affidavit.ports.json import JsonValue
-from affidavit.verification.canonical import digest
+from affidavit.verification.canonical_json import digest
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

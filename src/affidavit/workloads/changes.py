@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from affidavit.errors import AffidavitError, NotFound, UpstreamFailed
 from affidavit.ports.workload_inspector import LookupKey, TrailLookup, TrailPage, WorkloadInspector
 from affidavit.workloads.network import network_state
-from affidavit.workloads.parts import Parts
+from affidavit.workloads.partial_answers import Parts
 from affidavit.workloads.records import ChangesResponse, RecordedChange, VpcMembership, Window, iso
 from affidavit.workloads.resource_names import bucket_arns
 

@@ -10,7 +10,7 @@ from affidavit.ports.json import Item
 from affidavit.ports.workload_inspector import LogLine, WorkloadInspector
 from affidavit.workloads.denials import DATABASE_LOGIN, Denial, database_users, denials
 from affidavit.workloads.logs import SEARCHED, log_group, recent_lines
-from affidavit.workloads.parts import Parts
+from affidavit.workloads.partial_answers import Parts
 from affidavit.workloads.records import Document, IAMStateResponse, KmsKeyState, SimulatedDecision
 from affidavit.workloads.resource_names import bucket_arns, database_user_arns
 

@@ -18,7 +18,7 @@ from affidavit.nodes.ingest.ingest import ingest
 from affidavit.nodes.library.library import Library
 from affidavit.sandbox.account.nodes import FleetNode
 from affidavit.sandbox.aws.automation import Conduct
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 from affidavit.settings import Settings
 
 CLUSTER = "served"

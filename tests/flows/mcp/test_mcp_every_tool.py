@@ -24,7 +24,7 @@ from affidavit.nodes.library.library import Library
 from affidavit.sandbox.account.function_account import FUNCTION, seed_account
 from affidavit.sandbox.account.nodes import FleetNode
 from affidavit.sandbox.aws.automation import Conduct
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 from affidavit.settings import Settings
 
 CLUSTER = "acceptance"

@@ -18,7 +18,7 @@ from tests.support.processes.command import affidavit
 
 from affidavit.entrypoints.http.auth import AnyOfThem, KeyVerifier
 from affidavit.entrypoints.http.client_keys import ClientKeys, add_client_key, revoke_client_key
-from affidavit.entrypoints.http.rates import RequestRates
+from affidavit.entrypoints.http.rate_limit import RequestRates
 from affidavit.entrypoints.mcp.http_app import Door, http_app
 from affidavit.entrypoints.mcp.server import build_server
 

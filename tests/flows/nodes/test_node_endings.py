@@ -18,7 +18,7 @@ from affidavit.incidents.store.state import Status
 from affidavit.sandbox.account.nodes import CLUSTER, FleetNode
 from affidavit.sandbox.aws.automation import Conduct, archive_key
 from affidavit.sandbox.aws.resources import BUCKET
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 numbers = count(1)
 

@@ -32,7 +32,7 @@ from affidavit.sandbox.account.node_archives import archive_of
 from affidavit.sandbox.account.nodes import CLUSTER
 from affidavit.sandbox.aws.automation import Conduct
 from affidavit.sandbox.aws.resources import BUCKET
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 pytestmark = pytest.mark.usefixtures("offline")
 

@@ -23,8 +23,8 @@ from affidavit.incidents.store.state import Status
 from affidavit.sandbox.account.nodes import FleetNode
 from affidavit.sandbox.aws.automation import Conduct
 from affidavit.sandbox.aws.resources import BUCKET
-from affidavit.sandbox.kubernetes.diagnostics import AgentConduct
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.kubernetes.node_diagnostics import AgentConduct
+from affidavit.sandbox.sandbox import Sandbox
 
 PANIC = """\
 [    0.000000] Linux version 6.1.119-129.201.amzn2023.x86_64 (mockbuild@ip-10-0-0-1)
@@ -122,7 +122,7 @@ def test_where_nothing_is_to_be_had_the_incident_fails_and_names_every_way_that_
 
 def test_what_somebody_else_wrote_under_the_name_of_a_console_is_not_taken_for_it(sandbox: Sandbox) -> None:
     from affidavit.incidents.evidence.node_evidence import collection_token
-    from affidavit.node_evidence.archived import archive_name
+    from affidavit.node_evidence.archive_state import archive_name
 
     node = a_node(sandbox, conduct=OFFLINE)
     sandbox.fleet.consoles[node.instance_id] = PANIC

@@ -39,7 +39,7 @@ from affidavit.sandbox.account.node_archives import archive_of
 from affidavit.sandbox.account.nodes import CLUSTER, FleetNode
 from affidavit.sandbox.aws.automation import Conduct, archive_key
 from affidavit.sandbox.aws.resources import BUCKET
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 from affidavit.settings import Settings
 
 REMAINING = timedelta(minutes=5)

@@ -28,7 +28,7 @@ from affidavit.sandbox.account.function_account import FUNCTION
 from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
 from affidavit.sandbox.chat_models.scripts import FAILING
 from affidavit.sandbox.incident_path import ACCOUNT_ID, IncidentPath
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 from affidavit.settings import Settings
 
 PATIENCE_SECONDS = 120

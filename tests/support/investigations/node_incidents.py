@@ -19,8 +19,8 @@ from affidavit.sandbox.account.node_archives import archive_of
 from affidavit.sandbox.account.nodes import CLUSTER, FleetNode
 from affidavit.sandbox.aws.automation import Conduct, archive_key
 from affidavit.sandbox.aws.resources import BUCKET
-from affidavit.sandbox.kubernetes.diagnostics import AgentConduct
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.kubernetes.node_diagnostics import AgentConduct
+from affidavit.sandbox.sandbox import Sandbox
 from affidavit.verification.assess import assess
 from affidavit.verification.entry import Entry
 

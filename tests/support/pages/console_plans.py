@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from affidavit.entrypoints.cli.remedy.for_console import LentExecutor
+from affidavit.entrypoints.cli.remedy.console_executor import LentExecutor
 from affidavit.entrypoints.console.access.oidc import OidcLogin
 from affidavit.entrypoints.console.plans.repairs import Repairs
 from affidavit.remediation.citations import StoredCitations

@@ -20,7 +20,7 @@ ENGINES = (
     f"{CLI}.analyze",
     f"{CLI}.eval.command",
     f"{CLI}.sample",
-    f"{CLI}.verify",
+    f"{CLI}.verify.index",
     "tests.support.processes.loaded",
 )
 AGENT = ("boto3", "langchain_aws", "affidavit.agent.run", f"{CLI}.eval.incidents", f"{CLI}.incident.export")

@@ -14,7 +14,7 @@ from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
 from affidavit.sandbox.account.function_account import package
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 from tests.support.repairing.remediation import a_document, a_subject
 from tests.support.repairing.repaired_function import TRUST
 

@@ -3,7 +3,7 @@
 import json
 from contextlib import suppress
 
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 TRUST = {
     "Version": "2012-10-17",

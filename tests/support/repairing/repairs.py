@@ -24,17 +24,17 @@ from affidavit.remediation.actions.catalog import action_type
 from affidavit.remediation.approvals.approval import Approvals
 from affidavit.remediation.approvals.people import Approver, IdentityProof
 from affidavit.remediation.citations import StoredCitations, diagnosis_digest
-from affidavit.remediation.execution.bystanders import Bystanders
 from affidavit.remediation.execution.executor import Executor
-from affidavit.remediation.execution.starts import Starts
+from affidavit.remediation.execution.executor_tools import ExecutorTools
+from affidavit.remediation.execution.other_writers import Bystanders
+from affidavit.remediation.execution.start_limits import Starts
 from affidavit.remediation.execution.symptoms import SymptomSeen
-from affidavit.remediation.execution.tools import ExecutorTools
+from affidavit.remediation.kill_switch import KillSwitch
 from affidavit.remediation.plan.records import Action, OnFailedProof, Plan, PlanId, Symptom
 from affidavit.remediation.plan.seal import precondition_of, sha256_of, typed_part
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore
-from affidavit.remediation.switch import KillSwitch
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 from affidavit.settings import Settings
 from tests.support.clock import FakeClock
 from tests.support.investigations.incidents import REMAINING, Bench, a_bench, an_incident

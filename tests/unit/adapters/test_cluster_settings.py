@@ -7,7 +7,7 @@ import pytest
 from affidavit import bootstrap
 from affidavit.errors import InputRefused, UpstreamFailed
 from affidavit.ports.table import Key
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 from affidavit.settings import Settings
 
 

@@ -19,7 +19,7 @@ from affidavit.sandbox.access.keys import SandboxKeys
 from affidavit.sandbox.account.nodes import Fleet, FleetNode
 from affidavit.sandbox.aws.gateway import Gateway
 from affidavit.sandbox.kubernetes.api_server import ClusterApi
-from affidavit.sandbox.kubernetes.diagnostics import AgentConduct, Diagnostics
+from affidavit.sandbox.kubernetes.node_diagnostics import AgentConduct, Diagnostics
 
 PLACE = ClusterPlace(cluster="demo", region="ca-central-1")
 NODE = FleetNode(instance_id="i-0a11ce0000000001", faults=("oom", "disk_pressure"))

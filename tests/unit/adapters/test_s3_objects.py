@@ -18,7 +18,7 @@ from affidavit.adapters.aws.storage.downloads import GRACE_SECONDS, DownloadCach
 from affidavit.adapters.aws.storage.objects import S3ObjectStore
 from affidavit.errors import UpstreamFailed
 from affidavit.sandbox.aws.resources import BUCKET
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 FOLDER = f"eks_i-{uuid.uuid4().hex[:17]}"
 

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from affidavit.bundle.safety.limits import UnpackLimits
-from affidavit.bundle.safety.names import Names
 from affidavit.bundle.safety.paths import UnsafeName, collision_key, known_as, printable, safe_path, shown
+from affidavit.bundle.safety.used_paths import Names
 
 LIMITS = UnpackLimits()
 

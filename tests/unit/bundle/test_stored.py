@@ -9,7 +9,7 @@ from tests.support.archives.sources import unpack_into
 
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.sources.tar import TarSource
-from affidavit.bundle.stored import UNKNOWN_INSTANCE, StoredBundle, manifest_of, stored_bundle
+from affidavit.bundle.unpacked_bundle import UNKNOWN_INSTANCE, StoredBundle, manifest_of, stored_bundle
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.finding import ByteRange, Evidence, LineRange
 

@@ -13,9 +13,9 @@ from affidavit.entrypoints.cli.remedy.wiring import RemedyDesk
 from affidavit.errors import InputRefused
 from affidavit.incidents.store.state import Status
 from affidavit.remediation.approvals.people import Approver, IdentityProof
+from affidavit.remediation.kill_switch import RemediationStopped
 from affidavit.remediation.plan.seal import typed_part
 from affidavit.remediation.record.phases import Phase
-from affidavit.remediation.switch import RemediationStopped
 
 STRANGER = Approver(identity="arn:aws:iam::999999999999:user/eve", proof=IdentityProof.AWS)
 

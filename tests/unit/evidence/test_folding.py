@@ -10,7 +10,7 @@ from tests.support.knowledge.packs import a_pack, a_rule
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.folding import began, distinct
 from affidavit.evidence.severity import Severity
-from affidavit.index.view import view
+from affidavit.index.filtered import view
 
 LINE = "Out of memory: Killed process 2211 (java)"
 START = datetime(2026, 1, 15, 10, tzinfo=UTC)

@@ -21,7 +21,7 @@ from starlette.responses import PlainTextResponse
 from tests.support.investigations.incidents import Bench, a_bench, memory_folder
 
 from affidavit.entrypoints.http.hooks.app import MOST_BODY_BYTES, Hooks, beside, hooks_app
-from affidavit.entrypoints.http.rates import RequestRates
+from affidavit.entrypoints.http.rate_limit import RequestRates
 from affidavit.incidents.intake.hooks.readers import HookSource
 from affidavit.incidents.reception import Reception
 from affidavit.incidents.store.state import Lease, Status

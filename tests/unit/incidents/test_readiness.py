@@ -11,6 +11,7 @@ from tests.support.investigations.incidents import Bench, Mailbox, a_bench, an_i
 
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.incidents.delivery_outcome import Handled
 from affidavit.incidents.evidence.node_evidence import (
     BundleAtHand,
     CollectionStanding,
@@ -18,7 +19,6 @@ from affidavit.incidents.evidence.node_evidence import (
     collection_token,
 )
 from affidavit.incidents.evidence.readiness import COLLECTION_DEADLINE, GIVEN, EvidenceAwaited, EvidenceReady, Readiness
-from affidavit.incidents.handled import Handled
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.store.state import Due, Status
 from affidavit.incidents.watchdog import tick

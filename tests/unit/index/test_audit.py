@@ -14,7 +14,7 @@ from tests.support.archives.bundles import NoProgress
 
 from affidavit.bundle.manifest import manifest_to_json
 from affidavit.entrypoints.cli.exits import Exit
-from affidavit.entrypoints.cli.verify import VerifyOptions, run_verify
+from affidavit.entrypoints.cli.verify.index import VerifyOptions, run_verify
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.index.identity import canonical_json, content_id
 from affidavit.index.record import index_to_json

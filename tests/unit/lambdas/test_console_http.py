@@ -11,7 +11,7 @@ import pytest
 from tests.support.peers.peer_issuer import PeerIssuer, peer_issuer
 
 from affidavit.entrypoints.lambdas import console_http
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 FOLDER, HOST = "/test/console", "x.on.aws"
 PARAMETER = f"{FOLDER}/CONSOLE_OIDC_CLIENT_SECRET"

@@ -1,7 +1,7 @@
 """How many requests of one client pass."""
 
-from affidavit.entrypoints.http import rates
-from affidavit.entrypoints.http.rates import RequestRates
+from affidavit.entrypoints.http import rate_limit
+from affidavit.entrypoints.http.rate_limit import RequestRates
 
 
 class Seconds:
@@ -41,6 +41,6 @@ def test_a_client_that_rested_for_an_hour_has_one_minute_of_requests() -> None:
 
 def test_the_clients_that_are_remembered_are_bounded() -> None:
     limits = RequestRates(1, seconds=Seconds())
-    for number in range(rates.MOST_CLIENTS + 10):
+    for number in range(rate_limit.MOST_CLIENTS + 10):
         limits.wait_of(str(number))
-    assert len(limits._clients) == rates.MOST_CLIENTS
+    assert len(limits._clients) == rate_limit.MOST_CLIENTS

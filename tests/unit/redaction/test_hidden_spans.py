@@ -10,7 +10,7 @@ import pytest
 from tests.support.each import for_each
 
 from affidavit.redaction.redact import Around, Redactor
-from affidavit.redaction.views import ESCAPE, escapes
+from affidavit.redaction.unescaped import ESCAPE, escapes
 
 SECRET = "Ex4mple!Word9"
 HARMLESS = "nothing to hide here"

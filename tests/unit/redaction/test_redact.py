@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from affidavit.errors import UpstreamFailed
 from affidavit.redaction.answer import WITHHELD, redact_answer
 from affidavit.redaction.detector import OVERLAP, Entity, pieces
-from affidavit.redaction.inquiry import PersonalDataInquiry
+from affidavit.redaction.detector_questions import PersonalDataInquiry
 from affidavit.redaction.pattern import PatternKind
 from affidavit.redaction.patterns import load_patterns
 from affidavit.redaction.quotes import stands_in

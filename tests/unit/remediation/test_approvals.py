@@ -19,12 +19,12 @@ from affidavit.remediation.approvals.people import (
     is_same_person,
     others_than,
 )
+from affidavit.remediation.kill_switch import RemediationStopped
 from affidavit.remediation.plan.records import Plan
 from affidavit.remediation.plan.seal import plan_bytes, typed_part
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import plan_key
-from affidavit.remediation.switch import RemediationStopped
 
 
 @pytest.fixture

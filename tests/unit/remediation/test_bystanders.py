@@ -9,7 +9,7 @@ from tests.support.repairing.remediation import FUNCTION_ARN, NOW, a_plan, an_ac
 from affidavit.errors import Throttled
 from affidavit.ports.aws_calls import REQUEST_IDS
 from affidavit.ports.workload_inspector import TrailLookup, TrailPage
-from affidavit.remediation.execution.bystanders import READ_AT, Bystanders
+from affidavit.remediation.execution.other_writers import READ_AT, Bystanders
 from affidavit.remediation.record.chain import RecordEntry
 from affidavit.remediation.record.phases import Phase
 

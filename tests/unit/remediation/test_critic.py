@@ -28,7 +28,7 @@ from affidavit.remediation.plan.seal import precondition_of
 from affidavit.remediation.resolver import Resolver
 from affidavit.remediation.review.network_scope import allows_rule
 from affidavit.remediation.review.source_checks import CHECKS
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 FAULT_TYPES = (FaultType.PERMISSION_LOSS, FaultType.NETWORK_BLOCK)
 FAULT_NAMES = {fault.__name__: fault for _, fault in FAULTS}

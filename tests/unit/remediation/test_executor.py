@@ -15,14 +15,14 @@ from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.errors import Conflict, InvariantBroken, Throttled, UpstreamFailed
 from affidavit.incidents.store.state import Status
 from affidavit.remediation.actions.catalog import action_type
-from affidavit.remediation.execution.bystanders import Bystanders
+from affidavit.remediation.execution.other_writers import Bystanders
+from affidavit.remediation.kill_switch import RemediationStopped
 from affidavit.remediation.plan.records import OnFailedProof
 from affidavit.remediation.plan.seal import typed_part
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove
-from affidavit.remediation.switch import RemediationStopped
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 CONCURRENCY, CONFIGURATION = "lambda.concurrency.restore", "lambda.configuration.restore"
 

@@ -26,7 +26,7 @@ from affidavit.remediation.plan.records import Plan
 from affidavit.remediation.plan.seal import precondition_of
 from affidavit.remediation.resolver import Resolver
 from affidavit.remediation.sources.recorded import RecordedSources
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 
 class Case:

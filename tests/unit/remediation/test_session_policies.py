@@ -11,7 +11,7 @@ from affidavit.ports.aws_calls import ApiCall, Grant
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type, catalog
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 HERE = "ca-central-1:000000000000"
 FUNCTION, ROLE = f"arn:aws:lambda:{HERE}:function:orders", "arn:aws:iam::000000000000:role/orders"

@@ -23,7 +23,7 @@ from affidavit.ports.clock import SystemClock
 from affidavit.remediation.sources import documents
 from affidavit.remediation.sources.recorded import RecordedSources
 from affidavit.sandbox.account.function_account import package
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 MORNING = datetime(2026, 1, 15, 10, tzinfo=UTC)
 ARN = "arn:aws:lambda:ca-central-1:000000000000:function:f"

@@ -17,9 +17,9 @@ from affidavit.entrypoints.report.page.context import AROUND, LINE_CHARACTERS, c
 from affidavit.entrypoints.report.screen import harmless
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.evidence.severity import Severity
+from affidavit.index.filtered import TimeWindow
 from affidavit.index.record import summarize
 from affidavit.index.scanning.scan import LONGEST_LINE
-from affidavit.index.view import TimeWindow
 from affidavit.investigation import Analysis
 from affidavit.knowledge import load_knowledge
 

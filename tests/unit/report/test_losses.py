@@ -7,7 +7,7 @@ from tests.browser.pages import page_of
 from tests.support.archives.bundles import analyze_at
 from tests.support.knowledge.packs import a_pack, a_rule
 
-from affidavit.entrypoints.report.losses import loss_line, losses
+from affidavit.entrypoints.report.unread_files import loss_line, losses
 from affidavit.knowledge import Knowledge
 
 PACK = a_pack(a_rule("test.kaput", "KAPUT"))

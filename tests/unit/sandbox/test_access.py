@@ -26,7 +26,7 @@ from affidavit.sandbox.access.requests import RequestHead, RequestRefused
 from affidavit.sandbox.access.signatures import read_signature, refuse_unsigned
 from affidavit.sandbox.aws.resources import BUCKET
 from affidavit.sandbox.chat_models.bedrock import BedrockSimulator, ScriptedText
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 REFUSALS = {"InvalidClientTokenId", "SignatureDoesNotMatch", "403"}
 WHOAMI = """

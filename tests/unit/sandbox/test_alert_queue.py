@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from affidavit.sandbox.aws import alert_queue
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 
 def test_a_failing_alert_comes_three_times_and_then_no_more_and_others_are_taken_once(

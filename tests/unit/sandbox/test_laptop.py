@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 KILLED = """
 import json, os, signal, sys
 from pathlib import Path
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 sandbox = Sandbox(Path(sys.argv[1])).start()
 print(json.dumps({"emulator": sandbox.emulator.pid}), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from tests.support.repairing.repaired_function import executor_role
 
 from affidavit.sandbox.access.keys import SandboxKeys
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 GROUP, INSTANCE = "sg-0123456789abcdef0", "i-0123456789abcdef0"
 RULE = {"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}

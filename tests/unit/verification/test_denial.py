@@ -4,7 +4,7 @@ import pytest
 
 from affidavit.evidence.diagnosis import EvidencePointer
 from affidavit.verification.absence import claims_absence
-from affidavit.verification.denial import denies
+from affidavit.verification.negation import denies
 
 DENIALS = [
     "No throttles occurred.",

@@ -13,7 +13,7 @@ from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.ports.json import JsonValue
-from affidavit.verification.canonical import canonical
+from affidavit.verification.canonical_json import canonical
 from affidavit.verification.entry import entry_from_json
 from affidavit.verification.fields import Located, locate
 from affidavit.verification.verify import verify

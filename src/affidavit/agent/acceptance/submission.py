@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from affidavit.evidence.citation import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy
-from affidavit.verification.about import About
 from affidavit.verification.assess import assess, graded
 from affidavit.verification.entry import Entry
+from affidavit.verification.incident_names import About
 
 # Ours to say, whatever a submission claims.
 _NOT_TAKEN = ("grade", "open_obligations")

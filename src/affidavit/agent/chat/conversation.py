@@ -18,7 +18,7 @@ from langchain_core.messages import (
     messages_to_dict,
 )
 
-from affidavit.agent.chat.endings import ReplyEnding, ending_of
+from affidavit.agent.chat.stop_reasons import ReplyEnding, ending_of
 from affidavit.agent.tools import SUBMIT
 from affidavit.errors import InvariantBroken
 from affidavit.ports.json import JsonValue

@@ -14,7 +14,7 @@ from affidavit.agent.budget import CHARACTERS_PER_TOKEN
 from affidavit.agent.chat.scripted import ScriptedChat
 from affidavit.agent.prompt import ASK_AGAIN, alert_told, subjects_named
 from affidavit.agent.subjects.table import investigable
-from affidavit.agent.toolbox.view import answer_shown
+from affidavit.agent.toolbox.shown_answer import answer_shown
 from affidavit.agent.tools import SUBMIT
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, IncidentSeverity, ProducedBy
 from affidavit.verification.entry import Entry, make_entry

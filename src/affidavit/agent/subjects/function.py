@@ -20,7 +20,7 @@ from affidavit.incidents.incident import Incident
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import JsonValue
 from affidavit.ports.workload_inspector import WorkloadInspector
-from affidavit.verification.canonical import canonical
+from affidavit.verification.canonical_json import canonical
 from affidavit.verification.entry import Entry
 from affidavit.workloads.denials import BY_OPERATION, NAMED
 from affidavit.workloads.descriptions import ANSWERS, ASK_WHEN, EXAMPLE

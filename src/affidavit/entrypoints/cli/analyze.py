@@ -18,16 +18,16 @@ from affidavit.entrypoints.cli.output import write_json
 from affidavit.entrypoints.cli.progress import progress_line
 from affidavit.entrypoints.report.content import left_out_lines
 from affidavit.entrypoints.report.html import render_html
-from affidavit.entrypoints.report.losses import loss_line, losses
 from affidavit.entrypoints.report.markdown import render_markdown
 from affidavit.entrypoints.report.quoted_lines import QuotedLines, quoted_lines
 from affidavit.entrypoints.report.screen import harmless, make_console
 from affidavit.entrypoints.report.terminal import print_report
+from affidavit.entrypoints.report.unread_files import loss_line, losses
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
+from affidavit.index.filtered import TimeWindow, View, view
 from affidavit.index.record import FindingsIndex, index_document, index_to_json
 from affidavit.index.redacted import redacted_index
-from affidavit.index.view import TimeWindow, View, view
 from affidavit.investigation import EXTRACTED, Analysis, analyze
 from affidavit.knowledge import Knowledge, load_knowledge
 from affidavit.nodes.correlation.correlate import correlate

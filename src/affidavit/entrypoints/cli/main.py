@@ -213,14 +213,14 @@ def verify(
     Example: affidavit verify results/findings_index.json eks_i-0f3a9c1d7e5b24680.tar.gz
     """
     if bundle is None and subject.startswith("plan-"):
-        from affidavit.entrypoints.cli.remedy.verify import run_verify_plan
+        from affidavit.entrypoints.cli.verify.plan import run_verify_plan
 
         raise typer.Exit(run_verify_plan(subject, no_color=no_color))
     if bundle is None:
-        from affidavit.entrypoints.cli.verify_incident import run_verify_incident
+        from affidavit.entrypoints.cli.verify.incident import run_verify_incident
 
         raise typer.Exit(run_verify_incident(subject, no_color=no_color, is_quiet=quiet))
-    from affidavit.entrypoints.cli.verify import VerifyOptions, run_verify
+    from affidavit.entrypoints.cli.verify.index import VerifyOptions, run_verify
 
     options = VerifyOptions(index=Path(subject), bundle=bundle, rules=rules, key=key, no_color=no_color, is_quiet=quiet)
     raise typer.Exit(run_verify(options))

@@ -189,7 +189,7 @@ def _to_errors(line: str) -> None:
 
 
 def _door(verifier: TokenVerifier, settings: Settings, options: McpOptions, url: str) -> "Door":
-    from affidavit.entrypoints.http.rates import RequestRates
+    from affidavit.entrypoints.http.rate_limit import RequestRates
     from affidavit.entrypoints.mcp.http_app import Door
 
     return Door(

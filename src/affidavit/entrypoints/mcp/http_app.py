@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from affidavit import __version__
 from affidavit.entrypoints.http.auth import READ_SCOPE
-from affidavit.entrypoints.http.rates import RateLimit, RequestRates
+from affidavit.entrypoints.http.rate_limit import RateLimit, RequestRates
 from affidavit.entrypoints.http.refusals import NotingBackend, Refusals
 from affidavit.entrypoints.mcp.backpressure import gated
 from affidavit.entrypoints.mcp.scopes import AccessScope

@@ -8,13 +8,13 @@ from itertools import groupby
 
 from affidavit.bundle.manifest import Manifest
 from affidavit.checks.check import Check
-from affidavit.entrypoints.report.losses import is_cut_off, losses
+from affidavit.entrypoints.report.unread_files import is_cut_off, losses
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import FaultState, Finding, Suppressed
 from affidavit.evidence.folding import began, by_rule
 from affidavit.evidence.severity import Severity
+from affidavit.index.filtered import View
 from affidavit.index.record import FindingsIndex, Summary
-from affidavit.index.view import View
 from affidavit.knowledge import Knowledge
 from affidavit.rules.rule import Rule
 

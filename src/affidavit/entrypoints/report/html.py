@@ -12,9 +12,9 @@ from string import Template
 from affidavit.entrypoints.report.content import headline, place, when
 from affidavit.entrypoints.report.frame import load_page
 from affidavit.entrypoints.report.page.data import page_data
-from affidavit.entrypoints.report.page.island import Allowance, encoded, shown
+from affidavit.entrypoints.report.page.safe_data import Allowance, encoded, shown
 from affidavit.entrypoints.report.quoted_lines import QuotedLines
-from affidavit.index.view import View
+from affidavit.index.filtered import View
 from affidavit.investigation import Analysis
 from affidavit.knowledge import Knowledge
 from affidavit.nodes.correlation.correlate import Correlation

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from affidavit.bundle.layout import role_of
 from affidavit.bundle.manifest import FileStatus, Manifest, ManifestFile
-from affidavit.bundle.stored import StoredBundle
 from affidavit.bundle.unpack import UnpackedFile
+from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.finding import ByteRange, Evidence
 from affidavit.investigation import Analysis

@@ -20,12 +20,12 @@ from affidavit.entrypoints.report.content import (
     troubles,
     when,
 )
-from affidavit.entrypoints.report.losses import loss_line
 from affidavit.entrypoints.report.quoted_lines import QuotedLines
 from affidavit.entrypoints.report.screen import harmless
+from affidavit.entrypoints.report.unread_files import loss_line
 from affidavit.entrypoints.report.verdict_text import verdict_lines
 from affidavit.evidence.verdict import NodeVerdict
-from affidavit.index.view import View
+from affidavit.index.filtered import View
 from affidavit.knowledge import Knowledge
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+!|~])")

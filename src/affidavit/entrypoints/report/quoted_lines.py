@@ -9,7 +9,7 @@ from typing import Final
 
 import re2
 
-from affidavit.bundle.stored import StoredBundle
+from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.entrypoints.report.page.context import context_of
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.finding import ByteRange, Evidence, Finding

@@ -6,11 +6,11 @@ import tarfile
 from dataclasses import dataclass, replace
 
 from affidavit.evaluation.generator.archives import stored_gzip, tarball
+from affidavit.evaluation.generator.command_outputs import put_outputs
 from affidavit.evaluation.generator.data import Data, load, mapping
 from affidavit.evaluation.generator.faults import edits
 from affidavit.evaluation.generator.logs import Streams, put_logs, streams_of
 from affidavit.evaluation.generator.node import GeneratedNode, node_of
-from affidavit.evaluation.generator.outputs import put_outputs
 from affidavit.evaluation.generator.spec import BundleSpec, Form
 from affidavit.evaluation.generator.tree import Tree
 from affidavit.evaluation.generator.truth import BundleTruth

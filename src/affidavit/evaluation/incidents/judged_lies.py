@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from affidavit.evaluation.incidents.told_diagnoses import LieKind, ToldDiagnosis, ToldSituation
+from affidavit.evaluation.incidents.labelled_diagnoses import LieKind, ToldDiagnosis, ToldSituation
 from affidavit.evidence.diagnosis import Claim, Diagnosis, Grade
 from affidavit.verification.absence import unproven_absence
 from affidavit.verification.assess import assess, graded

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, cast
 
 from affidavit.errors import AffidavitError, InputRefused
+from affidavit.evaluation.incidents.evidence_recheck import SecondLook
 from affidavit.evaluation.incidents.metrics import IncidentRun
-from affidavit.evaluation.incidents.second_look import SecondLook
 from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import Diagnosis, Grade, ProducedBy

@@ -19,8 +19,8 @@ import numpy as np
 
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.sources.opening import open_bundle
-from affidavit.bundle.stored import stored_bundle
 from affidavit.bundle.unpack import unpack
+from affidavit.bundle.unpacked_bundle import stored_bundle
 from affidavit.evaluation.nodes.bundles import place
 from affidavit.evaluation.nodes.judge import judge
 from affidavit.evaluation.nodes.runs import Quiet, ScenarioRun
@@ -30,7 +30,7 @@ from affidavit.index.clock_and_checks import survey
 from affidavit.index.record import FindingsIndex
 from affidavit.index.scanning.crew import scan_files
 from affidavit.index.scanning.parts import ScannedFile
-from affidavit.index.scanning.slots import RuleSlots, slots_of
+from affidavit.index.scanning.rule_slots import RuleSlots, slots_of
 from affidavit.knowledge import Knowledge
 
 # If the first few scenarios that use a piece do not notice its removal, most likely none does.

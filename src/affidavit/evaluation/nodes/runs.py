@@ -18,7 +18,7 @@ from affidavit.evaluation.nodes.scenario import Scenario
 from affidavit.evaluation.nodes.tools import ANALYZE, TOOLS, MeasuredAnswer, analyze_answer
 from affidavit.evidence.citation import check
 from affidavit.evidence.finding import Finding
-from affidavit.index.scanning.slots import slots_of
+from affidavit.index.scanning.rule_slots import slots_of
 from affidavit.investigation import Analysis, analyze
 from affidavit.knowledge import Knowledge
 

@@ -14,7 +14,7 @@ from affidavit.incidents.attempt.ledger import Entry
 from affidavit.ports.json import JsonValue
 from affidavit.redaction.redact import Redactor
 from affidavit.verification.fields import Located, locate
-from affidavit.verification.quoted import quotes_of
+from affidavit.verification.quoted_lines import quotes_of
 
 _EVIDENCE = TypeAdapter(Evidence)
 # What `citation.check` reads around a line to see that it is a whole one.

@@ -22,8 +22,8 @@ from typing import Protocol
 
 from affidavit.errors import InvariantBroken
 from affidavit.index.scanning.parts import Cutter, FilePart, ScannedFile, ScannedPart, joined
+from affidavit.index.scanning.rule_slots import RuleSlots
 from affidavit.index.scanning.scan import PartScan, scan_buffer
-from affidavit.index.scanning.slots import RuleSlots
 
 # Fewer bytes are scanned sooner than workers start.
 WORTH_A_CREW = 24 << 20

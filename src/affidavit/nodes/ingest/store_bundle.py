@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from affidavit.bundle.manifest import Manifest, ManifestFile, manifest_to_json
-from affidavit.bundle.stored import UNKNOWN_INSTANCE, StoredBundle
+from affidavit.bundle.unpacked_bundle import UNKNOWN_INSTANCE, StoredBundle
 from affidavit.errors import InputRefused, UpstreamFailed
 from affidavit.evidence.finding import Evidence
 from affidavit.index.record import FindingsIndex, index_from_json, index_to_json

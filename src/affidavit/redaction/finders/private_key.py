@@ -11,7 +11,7 @@ from typing import Final
 
 import re2
 
-from affidavit.redaction.encoded import encodes_text
+from affidavit.redaction.encoded_text import encodes_text
 
 # Several times the longest key that OpenSSL or OpenSSH writes, with a long prefix on every line.
 FARTHEST: Final = 64 << 10

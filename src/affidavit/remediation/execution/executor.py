@@ -11,11 +11,10 @@ from affidavit.errors import AffidavitError, Conflict, InvariantBroken, Throttle
 from affidavit.ports.aws_calls import Changer
 from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.table import ConditionFailed
+from affidavit.remediation.always_refused import refused_calls
 from affidavit.remediation.approvals.approval import Approvals
 from affidavit.remediation.approvals.people import others_than
-from affidavit.remediation.execution.bystanders import READ_AT, REQUEST_IDS, request_ids
-from affidavit.remediation.execution.settling import Settling
-from affidavit.remediation.execution.tools import (
+from affidavit.remediation.execution.executor_tools import (
     BY,
     LOOK_SECONDS,
     ExecutorTools,
@@ -25,15 +24,16 @@ from affidavit.remediation.execution.tools import (
     is_same,
     type_of,
 )
+from affidavit.remediation.execution.other_writers import READ_AT, REQUEST_IDS, request_ids
 from affidavit.remediation.execution.undoing import Undoing
+from affidavit.remediation.execution.unseen_outcomes import Settling
+from affidavit.remediation.kill_switch import RemediationStopped
 from affidavit.remediation.plan.records import Action, OnFailedProof, Plan
 from affidavit.remediation.plan.rendering import unified
 from affidavit.remediation.plan.seal import seal_of
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow
-from affidavit.remediation.refused import refused_calls
-from affidavit.remediation.switch import RemediationStopped
 
 REDEEM_TRIES = 20
 

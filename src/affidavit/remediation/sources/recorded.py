@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from affidavit.baselines.permissions import role_name
-from affidavit.baselines.sheet import mapping
+from affidavit.baselines.state_parts import mapping
 from affidavit.baselines.store import KnownGoodStore
 from affidavit.errors import AffidavitError, NotFound, UpstreamFailed
 from affidavit.evidence.subject import Subject, SubjectKind
@@ -15,7 +15,7 @@ from affidavit.ports.workload_inspector import StateInspector, TrailLookup
 from affidavit.remediation.sources import documents
 from affidavit.remediation.sources.node_identity import NodeIdentity
 from affidavit.workloads.changes import EVENTS_AT_MOST, LOOKUPS_AT_MOST, trail_lookups
-from affidavit.workloads.parts import Parts
+from affidavit.workloads.partial_answers import Parts
 
 # As long as CloudTrail keeps events.
 LOOKED_BACK = timedelta(days=90)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from affidavit.agent.chat.offline import Answered
-from affidavit.agent.toolbox.view import answer_shown
+from affidavit.agent.toolbox.shown_answer import answer_shown
 from affidavit.agent.tools import SUBMIT
 from affidavit.evaluation.incidents.absences import ABSENCES
 from affidavit.ports.json import JsonValue

@@ -15,7 +15,7 @@ from affidavit.sandbox.access.keys import SandboxKeys
 from affidavit.sandbox.account.nodes import Fleet, FleetNode
 from affidavit.sandbox.aws.gateway import GatewayAnswer, GatewayRequest
 from affidavit.sandbox.kubernetes.cluster_objects import KubeObject, events_of, node_of, pods_of
-from affidavit.sandbox.kubernetes.diagnostics import API_VERSION, Diagnostics, ObjectRefused
+from affidavit.sandbox.kubernetes.node_diagnostics import API_VERSION, Diagnostics, ObjectRefused
 from affidavit.sandbox.kubernetes.tokens import is_let_in
 
 _DIAGNOSTICS = f"/apis/{API_VERSION}/nodediagnostics"

@@ -12,9 +12,9 @@ from affidavit.verification.obligations.situation import Situation
 from affidavit.verification.obligations.states import state_findings
 from affidavit.verification.text.answers import Answers
 from affidavit.verification.text.check import TextFindings
-from affidavit.verification.text.findings import WordFinding
 from affidavit.verification.text.orders import gives_orders, refuses_orders
 from affidavit.verification.text.passages import Place, passages
+from affidavit.verification.text.word_findings import WordFinding
 
 
 def judge_conclusion(diagnosis: Diagnosis, at: Situation, answers: Answers) -> TextFindings:

@@ -23,8 +23,8 @@ from affidavit.checks.found import NotComputable
 from affidavit.checks.text import read_document
 from affidavit.errors import EvidenceUnavailable
 from affidavit.index.scanning.parts import Cutter
+from affidavit.index.scanning.rule_slots import RuleSlots
 from affidavit.index.scanning.scan import PartScan, scan_buffer
-from affidavit.index.scanning.slots import RuleSlots
 
 LOG = b"a line\n" * 1000
 

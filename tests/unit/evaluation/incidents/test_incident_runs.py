@@ -12,9 +12,9 @@ from affidavit.agent.chat import offline
 from affidavit.agent.rules import best_diagnosis as best
 from affidavit.agent.toolbox.toolbox import DirectToolProvider
 from affidavit.entrypoints.cli.eval.incidents import supervisor_of, thrown_away
+from affidavit.evaluation.incidents.evidence_recheck import SecondLook
 from affidavit.evaluation.incidents.metrics import IncidentMetrics, IncidentRun, incident_metrics
 from affidavit.evaluation.incidents.runs import run_incident
-from affidavit.evaluation.incidents.second_look import SecondLook
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenario
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.store.blobs import Records

@@ -7,10 +7,10 @@ import pytest
 from affidavit.evaluation.gates import check_gates, load_gates
 from affidavit.evaluation.incidents.adversarial import adversarial_numbers, adversarial_result
 from affidavit.evaluation.incidents.judged_lies import judge_lies
-from affidavit.evaluation.incidents.told_diagnoses import LieKind, ToldSituation, load_told_situations
+from affidavit.evaluation.incidents.labelled_diagnoses import LieKind, ToldSituation, load_told_situations
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.verification.assess import Assessment
-from affidavit.verification.canonical import canonical
+from affidavit.verification.canonical_json import canonical
 from affidavit.verification.fields import Located, locate
 from affidavit.verification.verify import PointerVerdict, Verdict
 

@@ -29,7 +29,7 @@ from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
 from affidavit.remediation.plan.seal import canonical_bytes
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture(scope="module")

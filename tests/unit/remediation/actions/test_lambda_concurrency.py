@@ -15,7 +15,7 @@ from affidavit.ports.argument_sources import SourceKind
 from affidavit.ports.aws_calls import Grant
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 TYPE = action_type("lambda.concurrency.restore")
 

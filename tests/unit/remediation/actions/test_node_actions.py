@@ -33,7 +33,7 @@ from affidavit.remediation.review.belonging import foreign_target
 from affidavit.remediation.review.node_checks import restarts_another
 from affidavit.remediation.review.source_checks import beyond_source
 from affidavit.remediation.sources.node_identity import NodeIdentity
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 OURS = [name for name in catalog() if name.startswith("node.")]
 

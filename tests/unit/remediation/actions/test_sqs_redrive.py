@@ -25,7 +25,7 @@ from affidavit.remediation.plan.records import OnFailedProof
 from affidavit.remediation.plan.seal import typed_part
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.review.source_checks import beyond_source
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 KIND = action_type("sqs.redrive")
 

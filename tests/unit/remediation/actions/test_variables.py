@@ -21,7 +21,7 @@ from affidavit.remediation.plan.seal import plan_bytes
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.review.source_checks import beyond_source
 from affidavit.remediation.sources.recorded import RecordedSources
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 KIND = action_type("lambda.configuration.restore")
 GOOD, BAD = {"Variables": {"PASSWORD": "hunter2", "MODE": "on"}}, {"Variables": {"PASSWORD": "wrong-one"}}

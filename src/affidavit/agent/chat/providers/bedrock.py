@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from affidavit.agent.chat.providers.failures import failure_of
-from affidavit.agent.chat.providers.made import integration
 from affidavit.agent.chat.providers.provider import ChatProvider, Provider
+from affidavit.agent.chat.providers.required_settings import integration
 from affidavit.agent.error_categories import botocore_code
 from affidavit.agent.errors import ChatModelFailed
 from affidavit.settings import Settings

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from affidavit.agent.chat.providers.failures import http_failure
-from affidavit.agent.chat.providers.made import integration, key_of
 from affidavit.agent.chat.providers.provider import READ_SECONDS, ChatProvider, Provider
+from affidavit.agent.chat.providers.required_settings import integration, key_of
 from affidavit.settings import Settings
 
 if TYPE_CHECKING:

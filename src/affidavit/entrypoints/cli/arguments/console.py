@@ -26,6 +26,6 @@ def console(
 
 
 def _lent() -> "Repairs":
-    from affidavit.entrypoints.cli.remedy.for_console import lent_repairs
+    from affidavit.entrypoints.cli.remedy.console_executor import lent_repairs
 
     return lent_repairs()

@@ -21,7 +21,7 @@ from affidavit.errors import InputRefused, UpstreamFailed
 if TYPE_CHECKING:
     from affidavit.incidents.supervisor import Supervisor
     from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
-    from affidavit.sandbox.laptop import Sandbox
+    from affidavit.sandbox.sandbox import Sandbox
 
 ALERT_SECONDS = 60
 INVESTIGATION_SECONDS = 300
@@ -72,7 +72,7 @@ def _sandbox(
     """Starts a sandbox that always ends with this process. Yields it and its variables."""
     from affidavit.entrypoints.cli.sandbox.indexing import indexing
     from affidavit.sandbox.incident_path import IncidentPath
-    from affidavit.sandbox.laptop import Sandbox
+    from affidavit.sandbox.sandbox import Sandbox
     from affidavit.sandbox.session import recorded
 
     story.step("A laptop AWS starts")

@@ -14,7 +14,7 @@ from affidavit.incidents.supervisor import Supervisor
 from affidavit.sandbox.account.nodes import FleetNode
 from affidavit.sandbox.aws.automation import archive_key
 from affidavit.sandbox.aws.resources import BUCKET
-from affidavit.sandbox.laptop import Sandbox
+from affidavit.sandbox.sandbox import Sandbox
 
 FAULTS = ("oom", "cni_failure")
 WAIT_SECONDS = 60.0

@@ -10,8 +10,8 @@ from functools import partial
 from affidavit.entrypoints.cli.eval.incidents import Show, side_by_side, supervisor_of, thrown_away
 from affidavit.evaluation.incidents.adversarial import AdversarialResult, AttackRun, adversarial_result, victim
 from affidavit.evaluation.incidents.judged_lies import judge_lies
+from affidavit.evaluation.incidents.labelled_diagnoses import load_told_situations
 from affidavit.evaluation.incidents.runs import run_incident
-from affidavit.evaluation.incidents.told_diagnoses import load_told_situations
 from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario, load_workload_scenarios
 from affidavit.sandbox.chat_models.attacks import ATTACKS, attack
 from affidavit.sandbox.chat_models.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Reply, Script

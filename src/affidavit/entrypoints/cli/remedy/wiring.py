@@ -16,7 +16,7 @@ from affidavit.bootstrap import App, build_app
 from affidavit.entrypoints.supervision import NodeLines
 from affidavit.errors import AffidavitError
 from affidavit.incidents.notices.notice import NoticeStyle
-from affidavit.incidents.notices.told import ToldStates
+from affidavit.incidents.notices.sent_notices import ToldStates
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
@@ -26,19 +26,19 @@ from affidavit.remediation.approvals.approval import Approvals
 from affidavit.remediation.approvals.people import Approver, IdentityProof
 from affidavit.remediation.citations import StoredCitations
 from affidavit.remediation.critic import Critic
-from affidavit.remediation.execution.bystanders import Bystanders
 from affidavit.remediation.execution.executor import Executor
+from affidavit.remediation.execution.executor_tools import ExecutorTools
 from affidavit.remediation.execution.node_symptoms import NodeReadiness, SymptomsByKind
-from affidavit.remediation.execution.starts import Starts
+from affidavit.remediation.execution.other_writers import Bystanders
+from affidavit.remediation.execution.start_limits import Starts
 from affidavit.remediation.execution.symptoms import FunctionRuns
-from affidavit.remediation.execution.tools import ExecutorTools
+from affidavit.remediation.kill_switch import KillSwitch
 from affidavit.remediation.plan_notices import PlanNotices
 from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.store import PlanStore
 from affidavit.remediation.resolver import Resolver
 from affidavit.remediation.sources.node_identity import NodeIdentity
 from affidavit.remediation.sources.recorded import RecordedSources
-from affidavit.remediation.switch import KillSwitch
 from affidavit.settings import Settings
 
 OFFLINE = "offline"

@@ -161,7 +161,7 @@ def _up() -> Exit:
     from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
     from affidavit.sandbox.chat_models.scripts import FAILING
     from affidavit.sandbox.incident_path import IncidentPath
-    from affidavit.sandbox.laptop import Sandbox
+    from affidavit.sandbox.sandbox import Sandbox
     from affidavit.sandbox.session import recorded
 
     stops: list[int] = []

@@ -7,7 +7,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from affidavit.bootstrap import OBJECTS
-from affidavit.entrypoints.console.door import Section, Visit
+from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.errors import AffidavitError
 from affidavit.fleet.answer import FleetAnswer
 from affidavit.fleet.inquiry import Inquiry

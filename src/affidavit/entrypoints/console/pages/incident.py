@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
-from affidavit.entrypoints.console.door import Section, Visit
-from affidavit.entrypoints.console.live import address_of, is_awaited
+from affidavit.entrypoints.console.live_updates import address_of, is_awaited
+from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.entrypoints.console.plans.pages import open_plan
 from affidavit.entrypoints.console.services import ReadIncident
 from affidavit.errors import AffidavitError, Conflict

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from affidavit.entrypoints.console.door import Section, Visit
+from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.evidence.subject import SubjectKind
 from affidavit.incidents.reading.incident_view import IncidentView, hidden_view, view_of
 from affidavit.incidents.reading.journal import JournalStep, journal

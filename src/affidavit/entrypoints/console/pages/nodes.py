@@ -9,13 +9,13 @@ from urllib.parse import quote
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from affidavit.entrypoints.console.door import Section, Visit
+from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.entrypoints.console.rendering import render
 from affidavit.entrypoints.report.html import report_parts
 from affidavit.entrypoints.report.library_report import library_analysis
 from affidavit.entrypoints.report.quoted_lines import QuotedLines
 from affidavit.errors import AffidavitError
-from affidavit.index.view import view
+from affidavit.index.filtered import view
 from affidavit.nodes.correlation.correlate import correlate
 from affidavit.nodes.library.library import IndexMarker, Shelf
 

@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 from starlette.responses import RedirectResponse, Response
 
-from affidavit.entrypoints.console.door import Section, Visit
+from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.entrypoints.doctor.installation import installation
 from affidavit.entrypoints.doctor.model_trial import TrialVerdict, tried_model
 from affidavit.errors import AffidavitError, NotFound

@@ -9,7 +9,7 @@ from typing import IO, Any, Final
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from affidavit.entrypoints.console.door import Section, Visit
+from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.entrypoints.console.pages.affidavit_zip import CASSETTE
 from affidavit.entrypoints.report.content import place
 from affidavit.errors import InputRefused

@@ -4,17 +4,17 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from affidavit.entrypoints.console.door import Section, Visit
-from affidavit.entrypoints.console.live import LiveLook, address_of, followed, is_awaited
+from affidavit.entrypoints.console.live_updates import LiveLook, address_of, followed, is_awaited
+from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.entrypoints.console.plans.plan_view import shown_actions
 from affidavit.entrypoints.console.plans.waiting import latest
 from affidavit.errors import AffidavitError
 from affidavit.remediation.critic import LONGEST
+from affidavit.remediation.kill_switch import RemediationStopped
 from affidavit.remediation.plan.seal import TYPED_CHARACTERS
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PlanRow
-from affidavit.remediation.switch import RemediationStopped
 
 UNDOABLE = (Phase.PROVEN, Phase.HANDED_OVER, Phase.UNDO_FAILED)
 

@@ -9,10 +9,10 @@ from affidavit.entrypoints.console.access.person import Person
 from affidavit.errors import InputRefused
 from affidavit.remediation.approvals.approval import Approvals, StartClaim
 from affidavit.remediation.approvals.people import Approver, IdentityProof
+from affidavit.remediation.kill_switch import KillSwitch
 from affidavit.remediation.plan.records import Plan
 from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.store import PlanRow, PlanStore
-from affidavit.remediation.switch import KillSwitch
 from affidavit.settings import Settings
 
 

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from affidavit.entrypoints.http.hooks.authenticity import CHECKS, WINDOW, Posted
-from affidavit.entrypoints.http.rates import RequestRates
+from affidavit.entrypoints.http.rate_limit import RequestRates
 from affidavit.incidents.intake.alert_incident import Envelope
 from affidavit.incidents.intake.delivery import Delivered, deliver_readings
 from affidavit.incidents.intake.hooks.labels import LabelNames

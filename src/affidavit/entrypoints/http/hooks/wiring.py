@@ -8,7 +8,7 @@ from queue import SimpleQueue
 
 from affidavit.bootstrap import App
 from affidavit.entrypoints.http.hooks.app import Hooks
-from affidavit.entrypoints.http.rates import RequestRates
+from affidavit.entrypoints.http.rate_limit import RequestRates
 from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.errors import InputRefused
 from affidavit.incidents.intake.hooks.labels import label_names

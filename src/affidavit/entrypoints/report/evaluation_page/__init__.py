@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from affidavit.entrypoints.report.frame import load_page
-from affidavit.entrypoints.report.page.island import encoded
+from affidavit.entrypoints.report.page.safe_data import encoded
 from affidavit.evaluation.history import EvaluationRun
 from affidavit.evaluation.nodes.result import EvaluationResult
 

@@ -6,11 +6,11 @@ from datetime import datetime
 from enum import StrEnum
 
 from affidavit.bundle.layout import components
-from affidavit.bundle.stored import StoredBundle
+from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.entrypoints.report.content import span_of
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
-from affidavit.index.view import View
+from affidavit.index.filtered import View
 from affidavit.investigation import Analysis
 
 # The order in which an engineer asks about them. Others follow by name.

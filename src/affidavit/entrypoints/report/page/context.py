@@ -6,7 +6,7 @@ memory than any other.
 
 from dataclasses import dataclass, replace
 
-from affidavit.bundle.stored import StoredBundle
+from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.evidence.finding import EXCERPT_CHARACTERS, ByteRange, Evidence
 from affidavit.evidence.utf16 import is_wide, text_of
 from affidavit.redaction.redact import Around, Redactor

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from affidavit.bundle.stored import StoredBundle
+from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.entrypoints.report.content import headline, health_warning, left_out_lines, notes
-from affidavit.entrypoints.report.losses import is_cut_off, loss_line
 from affidavit.entrypoints.report.page.component_states import ComponentVerdict, component_verdicts
 from affidavit.entrypoints.report.page.context import (
     Context,
@@ -20,13 +19,14 @@ from affidavit.entrypoints.report.page.context import (
     is_longer_than_excerpt,
     without_secrets,
 )
-from affidavit.entrypoints.report.page.island import Allowance
+from affidavit.entrypoints.report.page.safe_data import Allowance
 from affidavit.entrypoints.report.page.verdict_data import verdict_data
 from affidavit.entrypoints.report.quoted_lines import QuotedLines
+from affidavit.entrypoints.report.unread_files import is_cut_off, loss_line
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.finding import Finding, Suppressed
 from affidavit.evidence.severity import Severity
-from affidavit.index.view import View
+from affidavit.index.filtered import View
 from affidavit.investigation import Analysis
 from affidavit.knowledge import Knowledge
 from affidavit.nodes.correlation.chains import PotentialChain
