@@ -1,4 +1,4 @@
-"""What the wheel carries so that the first run after an installation need not make it: parsed catalogs, the marks of
+"""What wheel and zips carry so that the first run after an installation need not make it: parsed catalogs, the marks of
 samples that were tried and held, and the texts that lines are looked through for. Names are digests of what the
 entries were made from; others are never read."""
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from affidavit.matching.disk_cache import SHIPPED
@@ -24,21 +25,25 @@ slots_of(load_knowledge().pack).prepare()
 
 
 def add_shipped(sources: Path) -> None:
-    """Run the commands of a first use with these sources, and put what they kept beside the code."""
-    scratch = sources.parent / "scratch"
-    scratch.mkdir()
-    _run(sources, scratch, _PREPARE)
-    _run(sources, scratch, _COMMAND, "sample", "--faults", "oom", "--form", "directory", "--out", "node")
-    _run(sources, scratch, _COMMAND, "analyze", "node", "--out", "results", "--quiet")
-    for kind in KINDS:
-        shutil.copytree(scratch / "affidavit" / kind, sources / "src" / "affidavit" / SHIPPED / kind)
-    shutil.rmtree(scratch)
+    """Put it beside the code of these sources."""
+    make_shipped(sources / "src", sources / "src" / "affidavit" / SHIPPED)
 
 
-def _run(sources: Path, scratch: Path, program: str, *arguments: str) -> None:
+def make_shipped(source: Path, into: Path) -> None:
+    """Run the commands of a first use with the code in the folder `source`, and copy what they kept."""
+    with tempfile.TemporaryDirectory() as name:
+        scratch = Path(name)
+        _run(source, scratch, _PREPARE)
+        _run(source, scratch, _COMMAND, "sample", "--faults", "oom", "--form", "directory", "--out", "node")
+        _run(source, scratch, _COMMAND, "analyze", "node", "--out", "results", "--quiet")
+        for kind in KINDS:
+            shutil.copytree(scratch / "affidavit" / kind, into / kind)
+
+
+def _run(source: Path, scratch: Path, program: str, *arguments: str) -> None:
     environment = {
         **os.environ,
-        "PYTHONPATH": str((sources / "src").resolve()),
+        "PYTHONPATH": str(source.resolve()),
         "PYTHONDONTWRITEBYTECODE": "1",
         "XDG_CACHE_HOME": str(scratch.resolve()),
     }

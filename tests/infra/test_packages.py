@@ -126,6 +126,19 @@ def test_no_service_is_called_that_the_packages_do_not_know() -> None:
 
 
 @pytest.mark.slow
+def test_a_cold_start_parses_no_catalog_and_tries_no_sample(unpacked: dict[str, Path], tmp_path: Path) -> None:
+    program = f"""
+import os; os.environ['XDG_CACHE_HOME'] = {str(tmp_path)!r}
+from affidavit.index.scanning.slots import slots_of
+from affidavit.knowledge import load_knowledge
+slots_of(load_knowledge().pack).prepare()
+"""
+    done = run_alone(unpacked["ingest"], program)
+    assert done.returncode == 0, done.stderr
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.slow
 def test_the_ingest_and_mcp_packages_carry_no_chat_model(unpacked: dict[str, Path]) -> None:
     for name in ("ingest", "mcp"):
         held = {path.name for path in unpacked[name].iterdir()}
