@@ -1,4 +1,4 @@
-"""From any exception of a run to a category that says whether trying again can help. Pure: no clock, no network."""
+"""Sorts exceptions of a run into categories that say whether a retry can help. Pure: no clock, no network."""
 
 import socket
 from collections.abc import Iterator

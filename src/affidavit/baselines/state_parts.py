@@ -1,4 +1,4 @@
-"""Collects a state part by part: what could not be read is named by its place, so that nobody takes it for absent."""
+"""Collects a state part by part, and lists the parts that could not be read: they are not absent."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

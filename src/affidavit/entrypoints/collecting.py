@@ -1,4 +1,4 @@
-"""Settings → the desk that collections are asked for at, and the ladder of ways to a node's logs."""
+"""Builds from settings what collects a node's logs: the collection service and the ways it tries in turn."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

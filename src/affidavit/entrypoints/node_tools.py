@@ -1,4 +1,4 @@
-"""Answers questions about nodes in this process, as the MCP server does: checked, redacted, errors as answers."""
+"""Calls the MCP server's node tools in this process: same checks and redaction, errors as answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What became of a delivery."""
+"""The outcome of a delivered alert: its incident ran, waits, was stored, or was already handled."""
 
 from dataclasses import dataclass
 from enum import StrEnum

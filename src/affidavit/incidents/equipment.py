@@ -1,4 +1,4 @@
-"""What an incident is worked on with. The supervisor and each attempt share it."""
+"""The ports and settings that the supervisor and every attempt share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Where an archive stands that lies, or will lie, under a key of ours: not there, there, indexed, or not readable."""
+"""Tells the state of an archive in our store: missing, uploaded, indexed or unreadable."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Lists the indexed bundles of a node with when they were made and whether the node itself is known to have made them.
+"""Lists the indexed bundles of a node: when each was made, and whether the node is known to have made it.
 
 Reads markers and indexes as JSON, without the rules: whoever receives alerts should not have to load them.
 """
@@ -20,7 +20,7 @@ PUT_IN_PLACE = "it lies where a collection puts its archive, and somebody else t
 
 
 class _Marker(BaseModel):
-    """Of a marker of the library what matters here."""
+    """The fields of a library's marker that are used here."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -1,4 +1,4 @@
-"""Has the evidence of nodes: what is stored, and what the ladder of collections brings."""
+"""Gets the evidence of a node: a stored bundle, or one that a collection brings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""From an incident to a plan that waits for people: the Resolver makes it, the Critic reviews it, both go on record."""
+"""Proposes a plan for an incident: the Resolver makes it, the Critic reviews it, and both are recorded."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -46,7 +46,8 @@ class Proposing:
         state, diagnosis = self._diagnosed(IncidentId(incident_id))
         if state.status is not Status.DIAGNOSED:
             raise Conflict(
-                f"incident {incident_id} is {state.status}", hint="only a diagnosed incident without an open plan"
+                f"incident {incident_id} is {state.status}",
+                hint="a plan can be proposed only for a diagnosed incident without an open plan",
             )
         plan = self.resolver.resolve(state.incident, diagnosis, created_by=created_by)
         if not plan.actions:

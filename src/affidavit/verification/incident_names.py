@@ -1,4 +1,4 @@
-"""What an incident says about itself: names that may be used, and the text of its alert."""
+"""Names that a diagnosis may use because the incident gives them, and the text of its alert."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Does a sentence say that something is not there? By its words: there is no other way without a chat model.
+"""Decides by its words whether a sentence says that something is not there.
 
 Only trouble counts (errors, throttles, denials, …), and words for health and totality. "It could not reach the host"
 denies nothing: it says what happened. A claim that is taken for a denial needs an answer that looked everywhere, and

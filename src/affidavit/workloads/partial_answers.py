@@ -1,4 +1,4 @@
-"""Reading an answer part by part: what fails is listed as not read, the rest still answers."""
+"""Builds an answer part by part: a part that fails is listed as not read, the rest is still returned."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

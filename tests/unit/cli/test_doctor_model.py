@@ -42,7 +42,7 @@ def test_a_model_that_calls_the_tool_works(wire: str) -> None:
         (404, "no such model or address"),
         (429, "quota"),
         (500, "trouble of its own"),
-        (400, "may not know tools"),
+        (400, "may not support tools"),
     ],
 )
 def test_what_the_provider_answers_becomes_advice(status: int, advice: str) -> None:

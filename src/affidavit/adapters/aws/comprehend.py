@@ -1,4 +1,4 @@
-"""Personal data as Amazon Comprehend sees it.
+"""Detects personal data with Amazon Comprehend.
 
 DetectPiiEntities says where something is; ContainsPiiEntities only that it is somewhere, which hides nothing.
 """

@@ -6,7 +6,7 @@ from affidavit.adapters.aws.clients import AwsClients, translated
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.lifecycle_hooks import HookAction
 
-# Auto Scaling has one code for every refusal; of an action that is not there any more it can be no other.
+# Auto Scaling uses this code for every refusal, also when the lifecycle action no longer exists.
 _OVER = "(ValidationError)"
 
 

@@ -15,8 +15,8 @@ from affidavit.ports.objects import ObjectMissing, StoredObject
 
 
 class DirectoryObjectStore:
-    """Nothing is made before the first write. A key cannot also be the folder of another key, as it could in S3. A file
-    that somebody put there under a name that no key can have is no object."""
+    """Creates nothing before the first write. Unlike in S3, a key cannot also be the folder of another key. Files whose
+    names are no valid keys are ignored."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -180,7 +180,7 @@ def _translated(key: str) -> Generator[None]:
         raise _missing(key) from error
     except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
         raise InputRefused(
-            f"object {key!a} stands where a folder is, or in a folder that is an object", hint="choose another key"
+            f"object {key!a} has the same path as a folder, or lies below another object", hint="choose another key"
         ) from error
     except OSError as error:
         raise UpstreamFailed(

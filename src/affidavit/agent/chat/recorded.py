@@ -1,4 +1,4 @@
-"""A chat model that says again what one said before, turn by turn: for playing a recorded investigation back."""
+"""A chat model that repeats recorded turns, to replay an investigation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

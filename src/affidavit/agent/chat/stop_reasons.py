@@ -1,4 +1,4 @@
-"""Why a chat model stopped, by the words of every provider: it called, spoke, said nothing, was cut off, or refused."""
+"""Reads why a chat model stopped, in any provider's words: it called, spoke, said nothing, was cut off, or refused."""
 
 from collections.abc import Mapping
 from enum import StrEnum

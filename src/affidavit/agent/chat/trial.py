@@ -30,7 +30,7 @@ _TOOL: dict[str, Any] = {
     },
 }
 _ADVICE_BY_STATUS = {
-    400: "CHAT_MODEL_ID may not know tools, or the provider is another one: compare both with its documentation",
+    400: "the model may not support tools, or belong to another provider: check CHAT_MODEL_ID and CHAT_PROVIDER",
     401: "make a new key and set it; a key of another provider looks alike",
     402: "the account has no credit left",
     403: "the key is known but may not use this model: allow it, or set another CHAT_MODEL_ID",

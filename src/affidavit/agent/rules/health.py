@@ -1,4 +1,4 @@
-"""Whether nothing is wrong, or it is over: said only when it is shown."""
+"""Decides whether nothing is wrong or the fault is over. It says so only with proof."""
 
 from collections.abc import Sequence
 

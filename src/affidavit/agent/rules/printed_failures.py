@@ -1,4 +1,4 @@
-"""Failures that a run printed as if all were well: at INFO, or in what it returned.
+"""Finds failures that a run logged at INFO or returned as a success.
 
 Lambda counts no error for them. They count here only where the alert agrees: it uses the same words, or it says that
 something failed and the run returned a failure. What a run quotes from others, or says that it expected, is none.

@@ -1,4 +1,4 @@
-"""What of a long answer the chat model is shown. The ledger keeps all of it, so a pointer into the rest still holds."""
+"""Chooses the part of a long answer that the chat model sees. The ledger keeps all, so pointers to the rest hold."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What tools said instead of an answer."""
+"""Lists the errors that tools returned instead of an answer."""
 
 from collections.abc import Mapping, Sequence
 

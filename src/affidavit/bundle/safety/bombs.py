@@ -1,4 +1,4 @@
-"""Bombs: how much a member may unpack to, given what it, its container and the whole bundle have cost."""
+"""Stops archive bombs: bounds how much a member, its container and the bundle may unpack to."""
 
 from affidavit.bundle.digests import BLOCK
 from affidavit.bundle.safety.limits import UnpackLimits

@@ -42,11 +42,11 @@ class _Bench:
 
 @iam.command("revoke", epilog=EPILOG)
 def iam_revoke(
-    target: Annotated[RevokeTarget, typer.Option(help="Whose permissions the function's role loses.")],
+    target: Annotated[RevokeTarget, typer.Option(help="The service that the function's role loses access to.")],
     function: Function = DEMO,
     dry_run: DryRun = False,
 ) -> None:
-    """Take the role's permissions for S3, CloudWatch or both.
+    """Remove the role's permissions for S3, CloudWatch or both.
 
     Example: affidavit chaos iam revoke --target s3 --dry-run
     """
@@ -75,7 +75,7 @@ def throttle(
 @app.command(epilog=EPILOG)
 def network(
     method: Annotated[
-        NetworkMethod, typer.Option(help="egress: remove the security groups' rules; nacl: a deny in front.")
+        NetworkMethod, typer.Option(help="egress: remove the security groups' rules; nacl: add a deny rule first.")
     ] = NetworkMethod.EGRESS,
     function: Function = DEMO,
     dry_run: DryRun = False,
@@ -91,7 +91,9 @@ def network(
 
 @app.command(epilog=EPILOG)
 def restore(
-    fault: Annotated[InjectedFault | None, typer.Argument(help="Which fault; all that are saved without it.")] = None,
+    fault: Annotated[
+        InjectedFault | None, typer.Argument(help="The fault to restore (default: all saved ones).")
+    ] = None,
     function: Function = DEMO,
 ) -> None:
     """Put back what was there, also after a crash in between.

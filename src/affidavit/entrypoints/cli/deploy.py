@@ -76,7 +76,10 @@ def apply(
 def destroy(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     extras: Annotated[
-        list[str] | None, typer.Option("--only", metavar="STACK", help="Only this: demo or agentcore.")
+        list[str] | None,
+        typer.Option(
+            "--only", metavar="STACK", help="Only this optional stack: demo, agentcore, remediation or console."
+        ),
     ] = None,
 ) -> None:
     """Delete the stacks, the last first. Buckets, tables and keys stay unless the templates say otherwise.
@@ -91,7 +94,7 @@ def destroy(
 
 @app.command(epilog=EPILOG)
 def doctor() -> None:
-    """Check credentials, quotas, the chat model, stacks, the key, who is told, and what lies among the dead letters.
+    """Check credentials, quotas, chat model, stacks, the key, notice channels and the dead-letter queue.
 
     Example: affidavit deploy doctor
     """
@@ -156,7 +159,7 @@ def _key_parameter() -> str:
 
 def _described(change_set: "ChangeSet") -> Sequence[str]:
     if change_set.is_new and not change_set.changes:
-        return [f"{change_set.stack}: new; its parts are known once the stacks before it are there"]
+        return [f"{change_set.stack}: new; its changes are known once the stacks before it exist"]
     if not change_set.changes:
         return [f"{change_set.stack}: nothing to change"]
     head = f"{change_set.stack}: {'new, ' if change_set.is_new else ''}{len(change_set.changes)} change(s)"

@@ -1,4 +1,4 @@
-"""Run a call in a thread while its client waits: progress goes to the client, and the work stops when it leaves."""
+"""Runs a tool call in a thread while the client waits: sends progress, and stops when the client disconnects."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,10 +21,9 @@ Result = TypeVar("Result")
 
 
 async def while_waited_for(ctx: ServerRequestContext[Any, Any], work: Callable[[], Result]) -> Result:
-    """Cancelling the request abandons the thread at once; the thread notices within a second and ends.
+    """Runs `work` in a thread, which ends within a second when the request is cancelled or the client disconnects.
 
-    So does a client that disconnects. The protocol of 2025 lets it come back for the answer where a server keeps
-    answers; this one keeps none, so nobody could ever read it.
+    The protocol of 2025 lets a client reconnect for an answer that the server kept. This server keeps none.
     """
     progress = _Progress(ctx)
     waiting = Waiting(progress.note)

@@ -1,4 +1,4 @@
-"""Makes the events that a node's daemons log: noise since boot, and planted faults."""
+"""Makes the noise that a node's healthy daemons log since boot. `faults.py` makes the planted faults."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from affidavit.evaluation.generator.text.template_slots import Writer
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What a planted line belongs to. Lines of the event that do not hold `text` are its context.
+    """The fault that a planted line belongs to. Lines of its event without `text` are context.
 
-    `takes_noise`: lines of the daily noise that hold it are context too, as a start at boot is among many starts.
+    `takes_noise`: noise lines that contain `text` are context too: a start at boot is one of many starts.
     """
 
     fault: str

@@ -1,4 +1,4 @@
-"""Checks claimed evidence a second time, against what the account answers when it is asked again.
+"""Checks claimed evidence again by asking the account a second time.
 
 It shares no code with `verification`, which decided what was stored: a mistake there shows as a number here.
 """

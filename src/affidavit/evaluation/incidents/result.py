@@ -18,7 +18,7 @@ class IncidentScenarioResult:
     title: str
     expected: tuple[str, ...]
     answers: tuple[str, ...]
-    """One an attempt, in order: its faults by comma, `healthy`, or `no diagnosis`."""
+    """One per attempt, in order: its faults separated by commas, `healthy`, or `no diagnosis`."""
     right: int
     claims: int
     verified_claims: int
@@ -73,7 +73,7 @@ def incidents_result(
 
 
 def _of_nodes(truth: Mapping[str, frozenset[str]], runs: Sequence[IncidentRun]) -> Numbers:
-    """The same of incidents about nodes alone, whose share among all would hide them."""
+    """The same numbers for node incidents alone: they are few, so the overall numbers would hide them."""
     own = {name: faults for name, faults in truth.items() if name.startswith(NODE_PREFIX)}
     if not own:
         return {}

@@ -1,4 +1,4 @@
-"""Redaction of what leaves with an incident, such that what verified before still does, and nothing else.
+"""Redacts an exported incident so that what verified before still verifies, and nothing else does.
 
 A quote is a part of an answer. Hidden on its own, it may lose more or less than the answer does, and then points at
 nothing. So quotes are held against the answers of before and of after, and rewritten where they must be.

@@ -30,7 +30,7 @@ class FileHits:
         return len(self.slot)
 
     def __reduce__(self) -> tuple[Callable[..., "FileHits"], tuple[object, ...]]:
-        """Most files have no hits: they cross from process to process as one word."""
+        """Pickles a file without hits, as most are, as one word."""
         columns = (self.slot, self.line, self.start, self.length, self.clock, self.stamp)
         return _sent, columns if len(self) else ()
 
@@ -164,7 +164,7 @@ def _joined(parts: list[FileHits]) -> FileHits:
 
 
 def joined_hits(parts: Sequence[FileHits], lines_before: Iterable[int]) -> FileHits:
-    """Hits of one file whose parts were scanned apart: `lines_before` counts the lines in front of each."""
+    """Joins the hits of parts of one file. `lines_before` counts the lines before each part."""
     placed = zip(parts, lines_before, strict=False)
     found = [replace(hits, line=hits.line + before) for hits, before in placed if len(hits)]
     return _joined(found) if found else NO_HITS

@@ -1,4 +1,4 @@
-"""`network_diagnostics` and `storage_diagnostics`: what the bundle shows of each part, or that it does not show it."""
+"""`network_diagnostics` and `storage_diagnostics`: checks each part of a node, if the bundle shows it."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -102,7 +102,7 @@ def _diagnosed(library: Library, request: DiagnosticsRequest, areas: Sequence[Ar
 
 
 def _quoting(checks: Sequence[DiagnosticCheck], most: int) -> list[DiagnosticCheck]:
-    """With so many lines in all: of what fails first, and the first line of each check before the second of any."""
+    """Keeps `most` lines in all: one line for every check before a second for any, failed checks first."""
     order = sorted(
         (
             (number, _GRAVITY.index(check.status), at)
@@ -115,7 +115,7 @@ def _quoting(checks: Sequence[DiagnosticCheck], most: int) -> list[DiagnosticChe
 
 
 class _StateReader:
-    """Reads each file once; what could not be read is remembered."""
+    """Opens each file once and remembers which could not be read."""
 
     def __init__(self, library: Library, shelf: Shelf, chosen: dict[str, ManifestFile]) -> None:
         self._library = library
@@ -180,7 +180,7 @@ class _StateReader:
 
 
 def _matching(pattern: Any, location: Path, most: int, *, to_the_end: bool) -> tuple[list[LineSpan], set[str]]:
-    """The first lines that match, and their values; of the whole file where all lines have to agree."""
+    """Returns the first matching lines and their values; reads the whole file where all lines must agree."""
     spans: list[LineSpan] = []
     values: set[str] = set()
     with location.open("rb") as file:
@@ -195,7 +195,7 @@ def _matching(pattern: Any, location: Path, most: int, *, to_the_end: bool) -> t
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Lines with where they begin; of a very long one nothing."""
+    """Yields each line with its offset. Very long lines are left out."""
     start = 0
     while line := file.readline(_LONGEST):
         size, piece = len(line), line

@@ -1,4 +1,4 @@
-"""The longest text that every match of a query holds: looking for it alone is often faster than for the query."""
+"""Finds the longest text that every match of a query contains: searching for it first is often faster."""
 
 from collections.abc import Iterator
 from typing import Any

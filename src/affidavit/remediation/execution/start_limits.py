@@ -1,4 +1,4 @@
-"""What a start takes: a lock on each target, and a place among the starts of the hour."""
+"""Limits starts: one plan per target at a time, and so many starts an hour."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Finds out by reading what became of a call whose end nobody saw. It never calls again."""
+"""Reads the state to learn the outcome of a call that was interrupted. It never calls again."""
 
 from dataclasses import dataclass
 from datetime import timedelta

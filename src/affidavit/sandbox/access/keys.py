@@ -1,4 +1,4 @@
-"""The AWS keys of one start of the sandbox: random, so that only who was given them gets in."""
+"""The AWS keys of one start of the sandbox: random, so that only programs that were given them get in."""
 
 import secrets
 import string

@@ -1,4 +1,4 @@
-"""Forged evidence of the finer kind: made from what was really read, and off by a hair.
+"""Makes subtle forgeries: real evidence with one small detail changed.
 
 Each takes an honest submission and the answers it rests on, and spoils one pointer.
 """

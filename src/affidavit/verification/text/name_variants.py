@@ -1,4 +1,4 @@
-"""The same name in another dress: capitals, hyphens, `hxxps`, `evil[.]example`, characters that nobody sees.
+"""Finds a name in other spellings: capitals, hyphens, `hxxps`, `evil[.]example`, invisible characters.
 
 A chat model that was talked into naming something may be talked into spelling it differently, too.
 """

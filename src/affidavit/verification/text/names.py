@@ -1,4 +1,4 @@
-"""Refuses names that stand nowhere: accounts, ARNs, roles, hosts, files, ids, versions, people, tickets.
+"""Refuses names that no recorded answer contains: accounts, ARNs, roles, hosts, files, ids, versions, people, tickets.
 
 A name may be used when a recorded answer holds it, the incident is about it, or it is a word of our own vocabulary.
 Names that stand only in text which gives orders to its reader are refused, however they are spelt.

@@ -1,4 +1,4 @@
-"""What a check of words found."""
+"""A problem that a check of the free text found."""
 
 from dataclasses import dataclass
 

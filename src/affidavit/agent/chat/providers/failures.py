@@ -1,4 +1,4 @@
-"""What went wrong between us and a chat model that is asked over HTTP, whichever client asked.
+"""Turns HTTP failures of any chat client into our errors.
 
 Clients derive their errors from nothing in common, but all carry the status where there was an answer.
 """

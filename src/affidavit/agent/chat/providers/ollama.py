@@ -1,4 +1,4 @@
-"""Chat models of one's own machine through Ollama. It has no keys, and cannot be told which tool to call."""
+"""Local chat models through Ollama. It has no keys, and cannot be told which tool to call."""
 
 from typing import TYPE_CHECKING
 

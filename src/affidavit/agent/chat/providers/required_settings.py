@@ -1,4 +1,4 @@
-"""What every factory of a chat model checks before it makes one: the package, the key, the parameters."""
+"""Checks what a chat model needs before it is made: the package, the key, the parameters."""
 
 import os
 from importlib import import_module

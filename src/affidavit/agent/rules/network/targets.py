@@ -1,4 +1,4 @@
-"""What a function tried to reach: hosts, addresses and ports, out of what it said."""
+"""Finds the hosts, addresses and ports that a function tried to reach, in its logs."""
 
 import ipaddress
 import re

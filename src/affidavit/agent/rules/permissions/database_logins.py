@@ -1,4 +1,4 @@
-"""Logins by IAM that a database refuses: whether the role may not connect, or its token is what is not accepted.
+"""Explains IAM logins that a database refused: the role may not connect, or the token was not accepted.
 
 PostgreSQL words every such refusal alike (`PAM authentication failed`). IAM's decision on rds-db:connect tells the two
 apart. The refusal names no database, so a policy that names another one looks like one that allows it.

@@ -1,4 +1,4 @@
-"""What policy documents say about one action on one resource. Conditions are not judged: what depends on one is open.
+"""Reads what policy documents say about one action on one resource. A statement with a condition stays open.
 
 This explains a denial the logs already show; it is no authorizer, and IAM's own simulator is believed first.
 """
@@ -53,7 +53,7 @@ def identity_documents(facts: Facts) -> list[Document]:
 
 
 def near_grants(facts: Facts, action: str) -> tuple[EvidencePointer, ...]:
-    """What the role's own policies allow of the same service."""
+    """Points at what the role's inline policies allow for the same service."""
     found = [
         facts.point(IAM, "inline_policies", name, *one.place, "Action", 0, shows=f"What {name} allows.")
         for name, document in facts.iam.get("inline_policies", {}).items()

@@ -1,4 +1,4 @@
-"""Whether a denial is over: a later run did what was denied, and nothing that was read says that it still is.
+"""Decides whether a denial is over: a later run succeeded, and nothing read shows it still denied.
 
 A run that went well proves little by itself: it may have had nothing to read. So it must repeat, in its own words, what
 the denied run said until it was denied. Where neither says anything, AWS's reason has to be gone as well.

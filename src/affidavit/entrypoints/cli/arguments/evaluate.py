@@ -22,11 +22,12 @@ def evaluate(
         Path | None, typer.Option(metavar="DIR", help="Write evaluation.json and evaluation.html to this folder.")
     ] = None,
     baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="An evaluation.json of before, to compare with (default: ours).")
+        Path | None,
+        typer.Option(metavar="FILE", help="Compare with this earlier evaluation.json (default: the shipped one)."),
     ] = None,
     history: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Add this run to a file, one line of JSON, and draw all of it on the page."),
+        typer.Option(metavar="FILE", help="Append this run to FILE as a line of JSON, and draw the trend on the page."),
     ] = None,
     gate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Gates of your own instead of the built-in ones (YAML).")
@@ -42,7 +43,10 @@ def evaluate(
         bool, typer.Option("--accept", help="Keep the answers of this run as the right ones (in a source checkout).")
     ] = False,
     provider: Annotated[
-        str, typer.Option(help="Incidents: whose chat model (offline, bedrock, or a LangChain name; CHAT_MODEL_ID).")
+        str,
+        typer.Option(
+            help="Incidents: chat provider (offline, bedrock, or a LangChain name); CHAT_MODEL_ID sets the model."
+        ),
     ] = "offline",
     k: Annotated[int, typer.Option(min=1, max=20, help="Incidents: how often each scenario is run.")] = 3,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="Adversarial: how often each attack is varied.")] = 20,

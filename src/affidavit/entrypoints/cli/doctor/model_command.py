@@ -1,4 +1,4 @@
-"""`affidavit doctor model`: asks the chat model that is set up for one tool call."""
+"""`affidavit doctor model`: tries the configured chat model with one tool call."""
 
 import typer
 
@@ -7,7 +7,7 @@ missing · 4 an error of Affidavit's own"""
 
 
 def model() -> None:
-    """Ask the chat model that is set up for one real tool call, and say in words what is wrong.
+    """Try the configured chat model with one real tool call, and explain what is wrong.
 
     Costs a few hundred tokens. Nothing of an incident is sent.
 

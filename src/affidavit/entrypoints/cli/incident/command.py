@@ -1,4 +1,4 @@
-"""`affidavit incident`: hand over an alert, see what became of it."""
+"""`affidavit incident`: submit an alert, and see the incident that it opened."""
 
 from pathlib import Path
 from typing import Annotated

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def run_replay(path: Path, *, no_color: bool, key: Path | None = None) -> Exit:
-    """Diagnoses again from recorded answers, by the recorded turns or else by rules, and compares the diagnoses."""
+    """Diagnoses again with the recorded chat turns, or by rules if there are none, and compares the diagnoses."""
     told = _read(path)
     cassette = cassette_from_json(told, name=str(path))
     console = make_console(no_color=no_color)

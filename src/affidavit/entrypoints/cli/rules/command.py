@@ -1,4 +1,4 @@
-"""`affidavit rules`: look at the rules, try them on a line, write one's own. Heavy modules are imported on use."""
+"""`affidavit rules`: look at the rules, try them on a line, write your own. Heavy modules are imported on use."""
 
 from enum import StrEnum
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`/hand-in`: an alert or a bundle by form or by drag and drop. It goes the way that every alert and bundle goes."""
+"""`/hand-in`: takes an alert or a bundle by form or drag and drop, and handles it like any other."""
 
 import json
 import tempfile
@@ -43,7 +43,9 @@ def hand_in(visit: Visit) -> Response:
     if not isinstance(given, UploadFile) or not given.size:
         raise InputRefused("no file was given", hint="choose an alert (JSON) or a log bundle")
     if not visit.desk.is_long_lived:
-        raise InputRefused("this console takes nothing in", hint="send alerts to the topic, bundles to the bucket")
+        raise InputRefused(
+            "this console accepts no alerts or bundles", hint="send alerts to the topic, bundles to the bucket"
+        )
     name = PurePosixPath((given.filename or "").replace("\\", "/")).name or "bundle"
     if name.endswith(".json"):
         return _alert(visit, given)
@@ -68,7 +70,7 @@ def _alert(visit: Visit, given: UploadFile) -> Response:
 
 
 def _is_taken(visit: Visit, incident_id: IncidentId) -> bool:
-    """Within a moment. An alert that joins another incident never is one of its own."""
+    """Waits a moment for the incident to be stored. An alert that joins another incident never gets its own."""
     until = time.monotonic() + _MOMENT_SECONDS
     while visit.desk.rereading.states.get_state(incident_id) is None:
         if time.monotonic() > until:

@@ -1,4 +1,4 @@
-"""The verdict as the page shows it: causes with their effects folded beneath, then what is unexplained."""
+"""Makes the page's JSON of the verdict: causes with their effects, then what is unexplained."""
 
 from datetime import datetime
 from typing import Any
