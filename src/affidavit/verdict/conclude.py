@@ -187,8 +187,9 @@ class _Case:
     def _root_cause(self, root: SeenCondition) -> RootCause:
         reached = self._reached(root.id)
         explains = [found.finding_id for name in reached for found in self.seen[name].findings]
-        mine = [found.finding_id for found in root.findings]
-        lead = root.lead
+        first = self._first_sign(root)
+        mine = [found.finding_id for found in sorted(root.findings, key=lambda found: found is not first)]
+        lead = first or root.lead
         return RootCause(
             cause=root.condition.name,
             fault_type=root.condition.fault_type,
@@ -203,9 +204,28 @@ class _Case:
             on=entity_line(root),
         )
 
+    def _first_sign(self, root: SeenCondition) -> Finding | None:
+        """The finding that began before the effects did, when all that is still open came after them.
+
+        A clock loses its source, drifts, and is found minutes off when the source is back.
+        """
+        links = [link for link in self.effects.get(root.id, ()) if link.effect.began is not None]
+        first = min((link.effect.began for link in links if link.effect.began is not None), default=None)
+        if first is None or root.began is None or root.began <= first:
+            return None
+        oldest = first - max(link.path.within for link in links)
+        early = [
+            found
+            for found in root.worth_explaining
+            if found.first_seen is not None and oldest <= found.first_seen <= first
+        ]
+        return min(early, key=lambda found: found.first_seen or first, default=None)
+
     def _since(self, root: SeenCondition) -> datetime | None:
         """When its outbreak began that brought about the first of its effects."""
         effects = [link.effect.began for link in self.effects.get(root.id, ()) if link.effect.began is not None]
+        if (first := self._first_sign(root)) is not None:
+            return first.first_seen
         if root.began is None or min(effects, default=root.began) >= root.began:
             return root.began
         found = root.outbreak_before(min(effects))

@@ -77,7 +77,11 @@ class CausalGraph:
         return {cause: tuple(self._reach(cause)) for cause in self.conditions}
 
     def _reach(self, cause: str) -> Iterator[CausalPath]:
-        """The shortest path to every condition that `cause` can cause. A weak step ends a path."""
+        """The shortest path to every condition that `cause` can cause. A weak step ends a path.
+
+        A setting or a counter only counts for what is seen to follow from it, so nothing unseen may stand in between.
+        """
+        is_state = self.conditions[cause].role is CauseRole.STATE
         reached: dict[str, CausalPath] = {}
         ends = [path for path in self._direct(cause) if path.effect != cause]
         while ends:
@@ -87,6 +91,7 @@ class CausalGraph:
                 _joined(path, step)
                 for path in ends
                 if not path.weak
+                and not is_state
                 and len(path.through) < MOST_UNSEEN
                 and self.conditions[path.effect].role is CauseRole.EFFECT
                 for step in self._direct(path.effect)

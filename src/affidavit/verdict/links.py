@@ -52,7 +52,8 @@ def _link(
         return None
     if not _agree(cause, effect, path):
         return None
-    same_lines = _shares_lines(cause, effect)
+    # A line names its cause only where one step leads from it to what the line is about.
+    same_lines = not path.through and _shares_lines(cause, effect)
     if not same_lines and not can_precede(cause, effect, path, clocks):
         return None
     return AcceptedLink(cause=cause, effect=effect, path=path, same_lines=same_lines)

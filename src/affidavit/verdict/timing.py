@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from affidavit.evidence.finding import Finding
+from affidavit.verdict.condition import CauseRole
 from affidavit.verdict.graph import CausalPath
 from affidavit.verdict.seen_conditions import SeenCondition
 
@@ -86,7 +87,7 @@ def can_precede(cause: SeenCondition, effect: SeenCondition, path: CausalPath, c
     is_late = not cause.may_be_older and cause.began - cause.condition.seen_late - slack > effect.began
     if is_late and not (clocks.stepped and _stands_before(cause, effect)):
         return _has_outbreak_before(cause, effect.began, path, slack)
-    if cause.condition.lasts or cause.ended is None:
+    if _stays(cause) or cause.ended is None:
         return True
     return effect.began <= cause.ended + path.within + slack
 
@@ -94,7 +95,12 @@ def can_precede(cause: SeenCondition, effect: SeenCondition, path: CausalPath, c
 def _has_outbreak_before(cause: SeenCondition, began: datetime, path: CausalPath, slack: timedelta) -> bool:
     """Whether an earlier outbreak of the cause came before the effect and was not long over by then."""
     found = cause.outbreak_before(began + slack)
-    return found is not None and (cause.condition.lasts or began <= found[1] + path.within + slack)
+    return found is not None and (_stays(cause) or began <= found[1] + path.within + slack)
+
+
+def _stays(cause: SeenCondition) -> bool:
+    """Whether it can have effects at any later time. A change has them soon or not at all."""
+    return cause.condition.lasts and cause.condition.role is not CauseRole.STATE
 
 
 def _stands_before(cause: SeenCondition, effect: SeenCondition) -> bool:

@@ -38,9 +38,11 @@ def candidates(
 
 
 def _can_be(condition: Condition, files: Collection[str]) -> bool:
-    """False for what only Windows shows, on another system."""
+    """False for what only Windows shows, on another system, and for what no file of this layout shows."""
     shown = {place for place in condition.look_in if is_file(place)}
-    return shown != {_EVENT_LOG} or _is_windows(files)
+    if not shown or not files:
+        return True
+    return bool(absent_of(condition.look_in, files)) or any(_is_there(place, files) for place in shown)
 
 
 def _is_windows(files: Collection[str]) -> bool:
@@ -51,7 +53,7 @@ def _candidate(
     condition: Condition, seen: Mapping[str, SeenCondition], facts: Mapping[str, str], files: Collection[str]
 ) -> CandidateCause:
     absent = absent_of(condition.look_in, files)
-    there = [place for place in condition.look_in if is_file(place) and place not in absent]
+    there = [place for place in condition.look_in if is_file(place) and _is_there(place, files)]
     against: list[str] = []
     mine = seen.get(condition.id)
     denied = [facts[name] for name in (*condition.refuted_by, *condition.unlikely_by) if name in facts]

@@ -352,3 +352,27 @@ def test_a_name_server_is_blamed_only_when_pods_and_the_node_get_no_answer() -> 
     assert leads(verdict_on(pods, node)) == ["F-001"]
     assert leads(verdict_on(pods)) == []
     assert verdict_on(pods).unexplained[0].cause_unknown
+
+
+def test_a_fault_that_ended_leads_the_evidence_when_its_effects_began_before_what_is_still_open() -> None:
+    lost = seen("chrony.not-synchronised", 10, until=12, state=FaultState.RECOVERED)
+    off, refused = seen("chrony.clock-far-off", 120), seen("any.aws-request-time-wrong", 40)
+    (cause,) = verdict_on(off, refused, lost).root_causes
+    assert (cause.evidence[0], cause.since) == ("F-003", START + timedelta(minutes=10))
+    assert verdict_on(off, seen("any.aws-request-time-wrong", 125), lost).root_causes[0].evidence[0] == "F-001"
+
+
+def test_a_setting_explains_nothing_through_a_step_that_is_not_seen() -> None:
+    setting, volume = seen("networking.name-server-custom", None), seen("storage.csi-call-failed", 20)
+    assert leads(verdict_on(setting, volume)) == []
+    assert leads(verdict_on(setting, volume, seen("any.dns-timeout", 20))) == ["F-001"]
+
+
+def test_a_change_of_a_package_leads_what_broke_right_after_it() -> None:
+    change = replace(
+        seen("system.node-package-changed", 0),
+        evidence=replace(seen("system.node-package-changed", 0).evidence, excerpt="yum[1]: Updated: containerd-2.0.2"),
+    )
+    broken = seen("kubelet.cannot-run", 2), seen("kubelet.container-runtime-down", 1)
+    assert leads(verdict_on(change, *broken)) == ["F-001"]
+    assert leads(verdict_on(change, seen("kernel.conntrack-table-full", 2))) == ["F-002"], "another matter"

@@ -74,6 +74,21 @@ def setting_at_most(documents: Sequence[Document], *, setting: str, most: int) -
             yield Shown(document.path, line, f"{setting} is {value}")
 
 
+def setting_at_least(documents: Sequence[Document], *, setting: str, least: int) -> Iterator[Found]:
+    if document := named(documents, SYSCTLS):
+        line, value = _number(settings_of(document), setting)
+        if value is not None and value >= least:
+            yield Shown(document.path, line, f"{setting} is {value}")
+
+
+def few_ports(documents: Sequence[Document], *, fewer_than: int) -> Iterator[Found]:
+    if document := named(documents, SYSCTLS):
+        line, text = settings_of(document).get("net.ipv4.ip_local_port_range", (0, ""))
+        ends = [number for word in text.split() if (number := whole(word)) is not None]
+        if len(ends) == 2 and (count := ends[1] - ends[0] + 1) < fewer_than:
+            yield Shown(document.path, line, f"{count} local ports ({ends[0]} to {ends[1]})")
+
+
 def taint(documents: Sequence[Document], *, bits: tuple[int, ...]) -> Iterator[Found]:
     if document := named(documents, SYSCTLS):
         line, value = _number(settings_of(document), "kernel.tainted")
