@@ -1,5 +1,6 @@
 """Reads a file as numbered lines whose bytes can be cited. Only a line feed ends a line."""
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,9 +33,26 @@ class Document:
         """
         is_utf16 = is_wide(self.data[:_SNIFFED])
         for number, start, end in self._spans():
-            seen = self.data[start : min(end, start + SEEN_OF_LINE)]
-            wide = wide_text(seen) if is_utf16 else None
-            yield number, seen.decode("utf-8", "replace") if wide is None else wide
+            yield number, self._text(start, end, is_utf16=is_utf16)
+
+    def lines_with(self, mark: re.Pattern[bytes]) -> Iterator[tuple[int, str]]:
+        """Like `lines`, but only those in which the mark is found: of a long log a table has few. UTF-16 hides it."""
+        if is_wide(self.data[:_SNIFFED]):
+            yield from self.lines()
+            return
+        number, start = 1, 0
+        while (found := mark.search(self.data, start)) is not None:
+            here = self.data.rfind(b"\n", start, found.start()) + 1 or start
+            number += self.data.count(b"\n", start, here)
+            feed = self.data.find(b"\n", found.start())
+            end = len(self.data) if feed < 0 else feed
+            yield number, self._text(here, end - self.data.endswith(b"\r", here, end), is_utf16=False)
+            number, start = number + 1, end + 1
+
+    def _text(self, start: int, end: int, *, is_utf16: bool) -> str:
+        seen = self.data[start : min(end, start + SEEN_OF_LINE)]
+        wide = wide_text(seen) if is_utf16 else None
+        return seen.decode("utf-8", "replace") if wide is None else wide
 
     def spans(self, numbers: Collection[int]) -> dict[int, tuple[int, int]]:
         """Where lines lie in the file: first byte and the byte after the last, without the line end."""

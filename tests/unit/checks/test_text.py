@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,14 @@ def test_a_document_is_found_by_its_path_in_the_bundle(path: str) -> None:
     assert named([Document("system/other-ps.txt", b"x"), document], "system/ps.txt") == document
     assert named([Document(path, b" \n")], "system/ps.txt") is None
     assert named([Document("filesystem/ps.txt", b"x")], "system/ps.txt") is None
+
+
+@pytest.mark.parametrize("mark", [b"a", b"^b", b"^[^\\S\n]*-?\\d", b"z"])
+@pytest.mark.parametrize("content", ["", "a", "a\n", "\n\nxa\r\n\nb\n b\n -1 a\na a\n2", "ab\nab\nab"])
+def test_lines_with_a_mark_are_those_of_all_lines_that_have_it(content: str, mark: bytes) -> None:
+    pattern = re.compile(mark, re.MULTILINE)
+    document = Document("x", content.encode())
+    marked = [line for line in document.lines() if pattern.search(line[1].encode())]
+    assert list(document.lines_with(pattern)) == marked
+    wide = Document("x", content.encode("utf-16") * 50)
+    assert {*wide.lines_with(pattern)} >= {line for line in wide.lines() if pattern.search(line[1].encode())}

@@ -10,6 +10,9 @@ from affidavit.checks.text import Document
 
 _YEAR = 365 * 86400
 _ROOT = r"\((?:nvme0n1p\d+|xvda\d*|sda\d*|root)\)"
+_BOOT = re.compile(rb"reboot")
+_NUMBERED = re.compile(rb"^[^\S\n]*-?\d", re.MULTILINE)
+_RECOVERY = re.compile(rb"recovery")
 _ROOT_REPLAYED = re.compile(rf"XFS {_ROOT}: Starting recovery|EXT4-fs {_ROOT}: recovery complete")
 
 
@@ -28,7 +31,7 @@ def unclean(documents: Sequence[Document]) -> Iterator[Found]:
     A replay counts only if the node booted before. On a first boot it tells how the image was made.
     """
     for document in documents:
-        for number, text in document.lines():
+        for number, text in document.lines_with(_BOOT):
             if text.startswith("reboot ") and " - crash" in text:
                 yield Shown(document.path, number, "the boot of this line ended without a shutdown")
                 return
@@ -42,7 +45,7 @@ def _is_second_boot(document: Document) -> bool:
 
 def _replayed(documents: Sequence[Document]) -> Iterator[Found]:
     for document in documents:
-        for number, text in document.lines():
+        for number, text in document.lines_with(_RECOVERY):
             if _ROOT_REPLAYED.search(text):
                 yield Shown(document.path, number, "the root file system was not unmounted before this boot")
                 return
@@ -70,7 +73,7 @@ def rapid_cron(documents: Sequence[Document], *, within_seconds: float, at_least
 def _last_reboots(document: Document) -> Iterator[tuple[int, int]]:
     """Lines are newest first and have no year: a time later than the one above it is of the year before."""
     years, above = 0, None
-    for number, text in document.lines():
+    for number, text in document.lines_with(_BOOT):
         words = text.split()
         if words[:3] != ["reboot", "system", "boot"] or len(words) < 8:
             continue
@@ -83,7 +86,7 @@ def _last_reboots(document: Document) -> Iterator[tuple[int, int]]:
 
 def _journal_boots(document: Document) -> Iterator[tuple[int, int]]:
     """Columns: index, boot id, weekday, date, time, zone. Oldest or newest first."""
-    for number, text in document.lines():
+    for number, text in document.lines_with(_NUMBERED):
         words = text.split()
         if len(words) > 5 and whole(words[0].removeprefix("-")) is not None and len(words[1]) == 32:
             when = _seconds(f"{words[3]}T{words[4]}")
