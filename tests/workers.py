@@ -120,7 +120,9 @@ def _run(session: pytest.Session, items: Sequence[pytest.Item]) -> None:
 def _settle_in(config: pytest.Config, number: int, boss: Connection) -> None:
     """Own files for output, an own folder for temporary files; reports go to the boss and not to the terminal."""
     capture: Any = config.pluginmanager.getplugin("capturemanager")
-    capture.stop_global_capturing()
+    # Not stopped, which would close them: what was imported may hold the streams of the collection.
+    capture.suspend_global_capture(in_=True)
+    capture._of_collection, capture._global_capturing = capture._global_capturing, None
     capture.start_global_capturing()
     folders: Any = config._tmp_path_factory
     folders._basetemp /= f"worker-{number}"

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 from langchain_core.utils.json_schema import dereference_refs
+from pydantic import BaseModel
 
 from affidavit.agent.subjects.investigable import Investigable
 from affidavit.evidence.diagnosis import Diagnosis
@@ -21,11 +22,14 @@ _NOT_ASKED = ("produced_by", "confidence", "grade", "open_obligations")
 
 def create_tools(of: Investigable) -> list[dict[str, Any]]:
     """One specification per tool, in the form every LangChain chat model binds."""
-    questions = [
-        _tool(name, of.descriptions[name], schema.model_json_schema()) for name, schema in of.argument_schemas.items()
-    ]
+    questions = [_tool(name, of.descriptions[name], _schema(schema)) for name, schema in of.argument_schemas.items()]
     example = json.dumps(dict(of.example_pointer))
     return [*questions, _tool(SUBMIT, f"{_SUBMIT_DESCRIPTION}{example}", _submission_schema())]
+
+
+@cache
+def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
+    return arguments.model_json_schema()
 
 
 @cache

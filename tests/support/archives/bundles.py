@@ -48,7 +48,7 @@ def write_form(files: Mapping[str, bytes], into: Path, form: str, *, name: str =
 
 
 def analyze_at(
-    path: Path, pack: RulePack | Knowledge, workspace: Path, *, workers: int = 2, limits: UnpackLimits | None = None
+    path: Path, pack: RulePack | Knowledge, workspace: Path, *, workers: int = 1, limits: UnpackLimits | None = None
 ) -> Analysis:
     workspace.mkdir(parents=True, exist_ok=True)
     knowledge = pack if isinstance(pack, Knowledge) else Knowledge(pack=pack, checks=())
@@ -63,7 +63,7 @@ def analyze_files(
     folder: Path,
     *,
     form: str = "tar.gz",
-    workers: int = 2,
+    workers: int = 1,
     name: str = NAME,
 ) -> Analysis:
     path = write_form(files, folder / "in", form, name=name)

@@ -12,7 +12,7 @@ import pytest
 from affidavit.entrypoints.cli.eval.command import local_library
 from affidavit.evaluation.nodes.bundles import place
 from affidavit.evaluation.nodes.library_questions import ABSENT, NEIGHBOUR, QUESTIONS
-from affidavit.evaluation.nodes.library_tools import library_answers
+from affidavit.evaluation.nodes.library_tools import MakeLibrary, library_answers, stock
 from affidavit.evaluation.nodes.regression import accept, changes
 from affidavit.evaluation.nodes.result import EvaluationResult, measured, nodes_result
 from affidavit.evaluation.nodes.runs import ScenarioRun, ToolRun, run_scenario
@@ -30,8 +30,17 @@ KNOWLEDGE = load_knowledge()
 SCENARIOS = {scenario.id: scenario for scenario in load_scenarios()}
 
 
+STOCKED: list[MakeLibrary] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stocked(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The second node is taken in once."""
+    STOCKED[:] = [stock(tmp_path_factory.mktemp("stocked"), KNOWLEDGE, local_library)]
+
+
 def run(name: str = "nodeadm") -> ScenarioRun:
-    done = run_scenario(SCENARIOS[name], KNOWLEDGE, library=local_library)
+    done = run_scenario(SCENARIOS[name], KNOWLEDGE, library=STOCKED[0])
     assert not done.failure, done.failure
     return done
 
@@ -114,7 +123,7 @@ def test_citations_fall_when_the_stored_bytes_are_not_the_ones_that_were_read() 
             return shelf
 
     def spoiled(folder: Path, knowledge: Knowledge) -> Library:
-        honest = local_library(folder, knowledge)
+        honest = STOCKED[0](folder, knowledge)
         return Spoiled(objects=honest.objects, state=honest.state, clock=honest.clock, knowledge=knowledge)
 
     done = run_scenario(SCENARIOS["nodeadm"], KNOWLEDGE, library=spoiled)
@@ -160,6 +169,6 @@ def test_a_bundle_that_names_no_instance_is_asked_too(tmp_path: Path) -> None:
     mine = Scenario.model_validate(
         {"id": "mine", "family": "x", "tells": "a bundle of my own", "bundle": tmp_path / "mine.tar.gz"}
     )
-    done = run_scenario(mine, KNOWLEDGE, library=local_library)
+    done = run_scenario(mine, KNOWLEDGE, library=STOCKED[0])
     assert not done.failure
     assert [tool.tool for tool in done.tools if tool.tool == "quick_triage"]

@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 from pydantic import PrivateAttr
 
+from affidavit.adapters.aws.service_models import quick_session
 from affidavit.agent.chat.providers.provider import CONNECT_SECONDS, MAX_OUTPUT_TOKENS, READ_SECONDS, ChatProvider
 from affidavit.agent.errors import ChatModelFailed, ChatModelRefused
 
@@ -67,7 +68,7 @@ def bedrock_chat(
         connect_timeout=connect_seconds,
         read_timeout=read_seconds,
     )
-    session = boto3.Session(region_name=region)
+    session = boto3.Session(region_name=region, botocore_session=quick_session())
     with _refusals(model_id):
         return _made(model_id, region, session, config, temperature)
 

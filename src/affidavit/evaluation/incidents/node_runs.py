@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -26,18 +26,31 @@ from affidavit.verification.verify import verify
 
 
 def run_node_incident(
-    scenario: NodeIncidentScenario, attempt: int, supervisor: Supervisor, library: Library
-) -> IncidentRun:
-    """`library` has the stores of `supervisor`."""
-    started = time.perf_counter()
+    scenario: NodeIncidentScenario, attempts: Sequence[int], supervisor: Supervisor, library: Library
+) -> list[IncidentRun]:
+    """One run an attempt, all about one bundle. `library` has the stores of `supervisor`."""
     try:
         marker = _taken_in(scenario, library)
+    except AffidavitError as error:
+        return [_failed(scenario, attempt, error) for attempt in attempts]
+    return [_run(scenario, attempt, marker, supervisor, library) for attempt in attempts]
+
+
+def _run(
+    scenario: NodeIncidentScenario, attempt: int, marker: IndexMarker, supervisor: Supervisor, library: Library
+) -> IncidentRun:
+    started = time.perf_counter()
+    try:
         incident = _incident(scenario, marker, library, attempt)
         supervisor.receive(incident, remaining=REMAINING)
         spent = time.perf_counter() - started
         return replace(_read_back(scenario, incident.incident_id, supervisor), attempt=attempt, seconds=spent)
     except AffidavitError as error:
-        return IncidentRun(scenario=scenario.scenario_id, attempt=attempt, fault_types=None, failure=str(error))
+        return _failed(scenario, attempt, error)
+
+
+def _failed(scenario: NodeIncidentScenario, attempt: int, error: AffidavitError) -> IncidentRun:
+    return IncidentRun(scenario=scenario.scenario_id, attempt=attempt, fault_types=None, failure=str(error))
 
 
 def _taken_in(scenario: NodeIncidentScenario, library: Library) -> IndexMarker:

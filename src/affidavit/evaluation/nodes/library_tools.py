@@ -6,6 +6,7 @@ The bundle is added to a library as in a deployment, together with a second node
 import hashlib
 import json
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -24,7 +25,7 @@ from affidavit.nodes.library.keys import instance_in
 from affidavit.nodes.library.library import Library
 
 MakeLibrary = Callable[[Path, Knowledge], Library]
-"""Makes an empty library in a folder. The caller chooses its stores."""
+"""Opens the library that a folder holds, at first an empty one. The caller chooses its stores."""
 
 NAMELESS = "i-00000000000000000"
 _COUNTS = ("complete", "verified_files", "total_files", "total_findings", "files_matched", "total_matches", "lineCount")
@@ -32,10 +33,22 @@ _COUNTS = ("complete", "verified_files", "total_files", "total_findings", "files
 _VOLATILE = ("index_id", "search_id", "next_page_token", "indexed_at", "url", "expires_at")
 
 
-def library_answers(bundle: Path, knowledge: Knowledge, folder: Path, make: MakeLibrary) -> Iterator[MeasuredAnswer]:
-    """Adds the bundle as a deployment does, then asks."""
+def stock(folder: Path, knowledge: Knowledge, make: MakeLibrary) -> MakeLibrary:
+    """Adds the second node to a library in `folder`, which `library_answers` then copies for each bundle."""
     library = make(folder, knowledge)
-    _take_in(_neighbour(folder), library)
+    with tempfile.TemporaryDirectory(prefix="affidavit-eval-") as name:
+        _take_in(_neighbour(Path(name)), library)
+
+    def stocked(place: Path, knows: Knowledge) -> Library:
+        shutil.copytree(folder, place, dirs_exist_ok=True)
+        return make(place, knows)
+
+    return stocked
+
+
+def library_answers(bundle: Path, knowledge: Knowledge, folder: Path, make: MakeLibrary) -> Iterator[MeasuredAnswer]:
+    """Adds the bundle to a stocked library as a deployment does, then asks."""
+    library = make(folder, knowledge)
     at = Asked(library=library, shelf=library.open(_take_in(_named(bundle, folder), library)))
     broken = {one.finding_id: check(one.evidence, at.shelf.lines).problems for one in at.shelf.index.findings}
     for name, ask in QUESTIONS.items():

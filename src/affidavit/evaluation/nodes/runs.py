@@ -12,7 +12,7 @@ from affidavit.bundle.layout import FileKind
 from affidavit.errors import AffidavitError
 from affidavit.evaluation.nodes.bundles import PlacedBundle, place
 from affidavit.evaluation.nodes.judge import Judgement, judge
-from affidavit.evaluation.nodes.library_tools import MakeLibrary, library_answers
+from affidavit.evaluation.nodes.library_tools import MakeLibrary, library_answers, stock
 from affidavit.evaluation.nodes.metrics import Tally, tally_of
 from affidavit.evaluation.nodes.scenario import Scenario
 from affidavit.evaluation.nodes.tools import ANALYZE, TOOLS, MeasuredAnswer, analyze_answer
@@ -64,7 +64,7 @@ def analyze_quietly(path: Path, knowledge: Knowledge, folder: Path) -> Analysis:
 def run_scenario(
     scenario: Scenario, knowledge: Knowledge, analyst: Analyst = analyze_quietly, library: MakeLibrary | None = None
 ) -> ScenarioRun:
-    """With `library`, the bundle is also added to one, and every question is asked there."""
+    """With `library`, a stocked one, the bundle is also added to it, and every question is asked there."""
     with tempfile.TemporaryDirectory(prefix="affidavit-eval-") as name:
         folder = Path(name)
         try:
@@ -82,10 +82,12 @@ def run_scenarios(
     """In the order given. Each runs in a process of its own kind, `workers` at a time."""
     # Built before the fork, so that every process inherits the engine instead of building it.
     _ = slots_of(knowledge.pack).matcher
-    with ProcessPoolExecutor(
-        max_workers=workers, mp_context=get_context("fork"), initializer=_inherit, initargs=(knowledge, library)
-    ) as pool:
-        yield from pool.map(_run_inherited, scenarios)
+    with tempfile.TemporaryDirectory(prefix="affidavit-eval-") as name:
+        stocked = stock(Path(name), knowledge, library) if library is not None else None
+        with ProcessPoolExecutor(
+            max_workers=workers, mp_context=get_context("fork"), initializer=_inherit, initargs=(knowledge, stocked)
+        ) as pool:
+            yield from pool.map(_run_inherited, scenarios)
 
 
 _inherited: list[tuple[Knowledge, MakeLibrary | None]] = []

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,8 @@ def read_run_facts(events: Sequence[Mapping[str, Any]]) -> tuple[RunFacts, ...]:
     return tuple(run for run in runs if run.complaints or run.end is not RunEnd.UNKNOWN)
 
 
+# A log says the same many times over, and its answer is judged more than once.
+@lru_cache(maxsize=1024)
 def signs_in(text: str) -> frozenset[FaultType]:
     """Faults that the text shows. An error of the code is only what nothing else explains."""
     by_catalog = next((frozenset({match.kind.fault}) for match in matches(text)), frozenset[FaultType]())

@@ -8,8 +8,10 @@ from functools import cached_property, lru_cache
 
 from affidavit.ports.json import JsonValue
 from affidavit.verification.entry import Entry
+from affidavit.verification.text.name_variants import cores_of, squeezed
 from affidavit.verification.text.orders import gives_orders
 from affidavit.verification.text.quantities import KEYED, UNITS, Dimension, quantities
+from affidavit.verification.text.vocabulary import is_our_word
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
 # Units that a field's name gives to its bare number.
@@ -54,6 +56,18 @@ class Answers:
     def orders(self) -> str:
         """Every text that gives orders."""
         return "\n".join(text.value for text in self.texts if text.gives_orders)
+
+    @cached_property
+    def squeezed(self) -> str:
+        """Every trusted text as letters and digits alone."""
+        return squeezed(self.corpus)
+
+    @cached_property
+    def names_ordered(self) -> Mapping[str, str]:
+        """Names that stand only in text which gives orders, by their letters and digits."""
+        # A name that a trusted text holds as well is anybody's to use.
+        cores = cores_of(self.orders, lambda name: self.holds(name) or is_our_word(name))
+        return {core: name for core, name in cores.items() if core not in self.squeezed}
 
     @cached_property
     def clock_times(self) -> frozenset[str]:

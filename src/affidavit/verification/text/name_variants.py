@@ -5,7 +5,7 @@ A chat model that was talked into naming something may be talked into spelling i
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+=*-]*[A-Za-z0-9*]")
@@ -37,21 +37,18 @@ def is_opaque(token: str) -> bool:
     return _OPAQUE.fullmatch(token) is not None
 
 
-def names_hidden_in(
-    heard: str, is_known: Callable[[str], bool], is_known_squeezed: Callable[[str], bool]
-) -> Callable[[str], list[str]]:
-    """A function that finds names of `heard` in a text, however they are spelt there."""
-    cores = {
+def cores_of(heard: str, is_known: Callable[[str], bool]) -> dict[str, str]:
+    """The unknown names in a text, by what is left of them in any dress."""
+    return {
         squeezed(name): name
         for token in dict.fromkeys(_TOKEN.findall(heard))
         for name in (token, *_BORDERS.split(token))
         if _is_name(name) and not is_known(name)
     }
-    unknown = {core: name for core, name in cores.items() if not is_known_squeezed(core)}
-    return lambda text: list(_found(text, unknown))
 
 
-def _found(text: str, names: dict[str, str]) -> Iterator[str]:
+def names_hidden_in(text: str, names: Mapping[str, str]) -> Iterator[str]:
+    """Those of `names`, by their cores, that the text holds, however they are spelt there."""
     whole = squeezed(_DEFANGED.sub(".", text).replace("\n", " "))
     words = {squeezed(one) for one in _candidates(text)}
     for core, name in names.items():

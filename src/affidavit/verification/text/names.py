@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from affidavit.verification.text.answers import Answers
-from affidavit.verification.text.name_variants import copied, is_opaque, names_hidden_in, squeezed
+from affidavit.verification.text.name_variants import copied, is_opaque, names_hidden_in
 from affidavit.verification.text.passages import Passage, Place
 from affidavit.verification.text.vocabulary import is_call, is_compound, is_our_word
 
@@ -58,14 +58,7 @@ def names_from_orders(passage: Passage, answers: Answers) -> Iterator[str]:
     """Names and sentences taken from text that gives orders."""
     if not answers.orders:
         return
-    # A name that a trusted text holds as well is anybody's to use.
-    known_squeezed = squeezed(answers.corpus)
-    hidden = names_hidden_in(
-        answers.orders,
-        lambda name: answers.holds(name) or is_our_word(name),
-        lambda core: core in known_squeezed,
-    )
-    for name in dict.fromkeys(hidden(passage.text)):
+    for name in dict.fromkeys(names_hidden_in(passage.text, answers.names_ordered)):
         yield f"{name[:80]!r} stands only in text that gives orders to its reader: leave it out"
     if passage.place is Place.PLAN and (words := copied(passage.text, answers.orders)):
         yield f"{words!r} is what such text orders, word for word: leave it out"

@@ -1,5 +1,6 @@
 """Recognises text that gives orders to whoever reads it: a log line that tells a chat model what to do."""
 
+from functools import lru_cache
 from pathlib import Path
 
 from affidavit.verification.text.patterns import first_match, word_patterns
@@ -7,6 +8,8 @@ from affidavit.verification.text.patterns import first_match, word_patterns
 _FILE = Path(__file__).parent / "orders.yaml"
 
 
+# A log says the same many times over, and its answer is judged more than once.
+@lru_cache(maxsize=4096)
 def gives_orders(text: str) -> bool:
     return next(first_match(text, word_patterns(_FILE, "orders")), None) is not None
 

@@ -30,9 +30,9 @@ class WordPattern:
     match: Any
     unless: Any | None
 
-    def finds(self, text: str) -> str | None:
-        """The words that match; None when none do."""
-        return next((words for sentence in sentences(text) if (words := self._finds_in(sentence))), None)
+    def finds(self, told: Sequence[str]) -> str | None:
+        """The words that match in any of these sentences; None when none do."""
+        return next((words for sentence in told if (words := self._finds_in(sentence))), None)
 
     def _finds_in(self, sentence: str) -> str | None:
         found = self.match.search(sentence)
@@ -50,8 +50,9 @@ def word_patterns(file: Path, group: str) -> tuple[WordPattern, ...]:
 
 def first_match(text: str, patterns: Sequence[WordPattern]) -> Iterator[tuple[WordPattern, str]]:
     """Each pattern that matches, with its words."""
+    told = sentences(text)
     for pattern in patterns:
-        found = pattern.finds(text)
+        found = pattern.finds(told)
         if found is not None:
             yield pattern, found
 
@@ -64,8 +65,8 @@ def _checked(file: Path, entry: Mapping[str, Any]) -> WordPattern:
         match=re2.compile(f"(?i){entry['match']}"),
         unless=re2.compile(f"(?i){unless}") if unless else None,
     )
-    silent = [sample for sample in entry["fires"] if pattern.finds(sample) is None]
-    loud = [sample for sample in entry["quiet"] if pattern.finds(sample) is not None]
+    silent = [sample for sample in entry["fires"] if pattern.finds(sentences(sample)) is None]
+    loud = [sample for sample in entry["quiet"] if pattern.finds(sentences(sample)) is not None]
     if silent or loud:
         raise InvariantBroken(
             f"{file.name}, {pattern.pattern_id}: a sample misbehaves: {(silent or loud)[0]!r}",

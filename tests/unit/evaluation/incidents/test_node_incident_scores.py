@@ -28,7 +28,7 @@ def test_there_is_an_incident_of_every_kind_of_node_fault_and_of_a_quiet_node() 
 def test_the_diagnosis_names_exactly_the_true_faults_and_all_its_evidence_re_reads(name: str) -> None:
     scenario = SCENARIOS[name]
     with thrown_away(Settings.from_environment({"CHAT_PROVIDER": "offline"}), runs=1) as app:
-        run = run_node_incident(scenario, 1, build_supervisor(app, emit=to_nowhere), build_library(app))
+        (run,) = run_node_incident(scenario, [1], build_supervisor(app, emit=to_nowhere), build_library(app))
     assert run.failure == ""
     assert run.fault_types == {fault.value for fault in scenario.truth.fault_types}
     assert run.claims == run.verified_claims > 0

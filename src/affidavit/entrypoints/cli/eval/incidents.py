@@ -65,12 +65,9 @@ def _run_scenario(settings: Settings, k: int, scenario: WorkloadScenario) -> lis
 
 
 def _run_node(settings: Settings, k: int, scenario: NodeIncidentScenario) -> list[IncidentRun]:
-    runs: list[IncidentRun] = []
-    for attempt in range(1, k + 1):
-        with thrown_away(settings, runs=1) as app:
-            supervisor = build_supervisor(app, emit=to_nowhere)
-            runs.append(run_node_incident(scenario, attempt, supervisor, build_library(app)))
-    return runs
+    with thrown_away(settings, runs=k) as app:
+        supervisor = build_supervisor(app, emit=to_nowhere)
+        return run_node_incident(scenario, range(1, k + 1), supervisor, build_library(app))
 
 
 def side_by_side(run: Callable[[In], Out], each: Sequence[In], workers: int | None) -> Iterator[Out]:
