@@ -14,10 +14,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bundle = write(generate(BundleSpec(layout=Layout.AL2023, faults=("oom",))), folder, Form.TAR_GZ)
     bundle.rename(folder / "bundle.tar.gz")
     assert affidavit("keys", "new", "--out", folder).returncode == 0
-    done = affidavit(
-        "analyze", folder / "bundle.tar.gz", "--out", folder / "out", "--sign", folder / "affidavit.key", "-q"
-    )
+    done = affidavit("analyze", folder / "bundle.tar.gz", "--out", folder / "out", "--sign", folder / "affidavit.key")
     assert done.returncode == 0, done.stderr
+    named = " ".join(done.stdout.split()).rpartition("Written to ")[2].partition(": ")[2].split(", ")
+    assert {*named} == {path.name for path in (folder / "out").iterdir() if not path.name.startswith(".")}
     return folder
 
 

@@ -39,6 +39,13 @@ def test_a_missing_package_is_told_with_the_extra_that_brings_it() -> None:
     assert extra_with("tomllib") is None
 
 
+def test_the_line_that_installs_an_extra_brings_what_it_needs_beside() -> None:
+    lines = {extra.name: extra.install_line for extra in EXTRAS}
+    assert lines["fleet"] == "pip install 'affidavit[fleet]'"
+    assert lines["ollama"] == "pip install 'affidavit[agent,ollama]'"
+    assert lines["sandbox"] == "pip install 'affidavit[agent,aws,sandbox]'"
+
+
 def test_only_what_is_needed_and_missing_is_wrong() -> None:
     assert Observation(name="rules", said="", is_there=False, is_needed=True).is_wrong
     assert not Observation(name="console", said="", is_there=False).is_wrong

@@ -206,7 +206,15 @@ def _present(
         console = make_console(no_color=options.no_color)
         print_report(console, shown, analysis.manifest, knowledge, quoted, is_quiet=options.is_quiet)
         if options.out is not None and not options.is_quiet:
-            console.print(f"Written to {options.out}: {MANIFEST}, {INDEX}, {REPORT}")
+            console.print(f"Written to {options.out}: {', '.join(_written(options))}")
+
+
+def _written(options: AnalyzeOptions) -> tuple[str, ...]:
+    if options.sign is None:
+        return MANIFEST, INDEX, REPORT
+    from affidavit.signing.statement import STATEMENT_NAME
+
+    return MANIFEST, INDEX, REPORT, STATEMENT_NAME
 
 
 def _warn(analysis: Analysis) -> None:

@@ -8,9 +8,16 @@ from affidavit.errors import InputRefused
 
 @dataclass(frozen=True, kw_only=True)
 class Extra:
+    """`beside` are the extras without which it gives nothing."""
+
     name: str
     modules: tuple[str, ...]
     gives: str
+    beside: tuple[str, ...] = ()
+
+    @property
+    def install_line(self) -> str:
+        return f"pip install 'affidavit[{','.join((*self.beside, self.name))}]'"
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -24,14 +31,29 @@ EXTRAS = (
         modules=("langgraph", "langchain_core", "langchain_aws"),
         gives="diagnoses, by rules or by a chat model of Bedrock",
     ),
-    Extra(name="anthropic", modules=("langchain_anthropic",), gives="chat models of Anthropic"),
-    Extra(name="openai", modules=("langchain_openai",), gives="chat models of OpenAI, Azure, vLLM and gateways"),
-    Extra(name="google", modules=("langchain_google_genai",), gives="chat models of Google"),
-    Extra(name="ollama", modules=("langchain_ollama",), gives="chat models that run on your own machine"),
+    Extra(name="anthropic", modules=("langchain_anthropic",), gives="chat models of Anthropic", beside=("agent",)),
+    Extra(
+        name="openai",
+        modules=("langchain_openai",),
+        gives="chat models of OpenAI, Azure, vLLM and gateways",
+        beside=("agent",),
+    ),
+    Extra(name="google", modules=("langchain_google_genai",), gives="chat models of Google", beside=("agent",)),
+    Extra(
+        name="ollama",
+        modules=("langchain_ollama",),
+        gives="chat models that run on your own machine",
+        beside=("agent",),
+    ),
     Extra(name="console", modules=("jinja2", "authlib"), gives="the console in a browser"),
     Extra(name="kubernetes", modules=("kubernetes",), gives="node state, and bundles of nodes without SSM"),
     Extra(name="fleet", modules=("duckdb", "pyarrow"), gives="questions over many nodes, in SQL"),
-    Extra(name="sandbox", modules=("ministack",), gives="an AWS on this machine: the demo and `affidavit sandbox`"),
+    Extra(
+        name="sandbox",
+        modules=("ministack",),
+        gives="an AWS on this machine: the demo and `affidavit sandbox`",
+        beside=("agent", "aws"),
+    ),
     Extra(name="telemetry", modules=("opentelemetry.sdk",), gives="traces and metrics over OTLP"),
 )
 

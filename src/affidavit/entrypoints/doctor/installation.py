@@ -75,5 +75,5 @@ def _extra(extra: Extra) -> Observation:
         name=extra.name,
         said=f"not installed; gives {extra.gives}",
         is_there=False,
-        advice=f"pip install 'affidavit[{extra.name}]'",
+        advice=extra.install_line,
     )

@@ -21,7 +21,7 @@ def tried_model(settings: Settings) -> TrialVerdict:
         from affidavit.agent.chat.trial import try_chat_model
     except ModuleNotFoundError as error:
         extra = extra_with(error.name or "")
-        advice = f"pip install 'affidavit[{extra.name}]'" if extra is not None else "the server of the console lacks it"
+        advice = extra.install_line if extra is not None else "the server of the console lacks it"
         return TrialVerdict(is_good=False, said=f"{error.name} is not installed here", advice=advice)
     trial = try_chat_model(settings)
     return TrialVerdict(is_good=trial.is_good, said=trial.said, advice=trial.advice)
