@@ -13,11 +13,14 @@ SCRATCH := $(or $(TMPDIR),$(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && 
 # Whoever forbids Python to keep what it compiled would have each of a thousand started commands compile it all again.
 export PYTHONDONTWRITEBYTECODE :=
 
+# Only the files that hold slow tests: importing all the others takes longer than some of these run.
+SLOW = -m slow $$(grep -rlE 'mark\.slow|only_full' tests --include='test_*.py')
+
 # What tests leave, three gigabytes, goes when they pass. What failed runs once more, alone: see tests/rerun.py.
 pytest = scratch=$$(mktemp -d $(SCRATCH)/affidavit-XXXXXX) && \
 	  TMPDIR=$$scratch $(BIN)/python -m tests.rerun $(1) && chmod -R u+rwX $$scratch && rm -rf $$scratch
 
-.PHONY: guards clients help setup demo test test-slow check format docs eval mutations bench synth package dist site chart sbom lock clean
+.PHONY: guards clients help setup demo test test-slow storms check format docs eval mutations bench synth package dist site chart sbom lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -53,7 +56,10 @@ test: setup ## the tests, but for the slow ones
 	@$(call pytest,--workers $(WORKERS) -m "not slow")
 
 test-slow: setup ## storms, deployments into the emulator, killed processes, every scenario: minutes each
-	@$(call pytest,--workers 3 -m slow)
+	@$(call pytest,--workers 3 $(SLOW))
+
+storms: setup ## the slow tests in their whole size, before a release: see tests/support/storms.py
+	@export AFFIDAVIT_STORMS=full && $(call pytest,--workers 3 $(SLOW))
 
 check: setup ## format, lint, types, layering
 	@$(BIN)/ruff format --check .

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import PackagePath, distribution
 from pathlib import Path
 
@@ -69,9 +70,13 @@ def from_installed(names: Sequence[str], into: Path) -> None:
 
 def _copy(file: PackagePath, target: Path) -> None:
     source = Path(str(file.locate()))
-    if file.hash is not None:
-        digest = base64.urlsafe_b64encode(hashlib.new(file.hash.mode, source.read_bytes()).digest())
-        if digest.rstrip(b"=").decode() != file.hash.value:
-            raise LockBroken(f"{source} is not what was installed: make clean setup")
+    if file.hash is not None and _digest(source, file.hash.mode) != file.hash.value:
+        raise LockBroken(f"{source} is not what was installed: make clean setup")
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(source, target)
+
+
+@cache
+def _digest(source: Path, mode: str) -> str:
+    """Packages share most of their files."""
+    return base64.urlsafe_b64encode(hashlib.new(mode, source.read_bytes()).digest()).rstrip(b"=").decode()

@@ -206,12 +206,12 @@ def _thin(content: Path, services: tuple[str, ...]) -> None:
 
 def _write(archive: Path, content: Path, *, level: int) -> int:
     unpacked = 0
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as packed:
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for path in _files(content):
             info = zipfile.ZipInfo(path.relative_to(content).as_posix(), _MOMENT)
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o100644 << 16
             data = path.read_bytes()
-            packed.writestr(info, data)
+            packed.writestr(info, data, compresslevel=level)  # for one with an info the archive's own is not used
             unpacked += len(data)
     return unpacked
 

@@ -19,6 +19,7 @@ from tests.support.investigations.incidents import memory_folder
 from tests.support.repairing.every_repair import EveryRepair, make_every
 from tests.support.repairing.remediation import a_plan, an_action
 from tests.support.repairing.repairs import ALICE, CountedDoor, Workshop, a_workshop, arn_of
+from tests.support.storms import IS_FULL, storm
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.storage.table import DynamoTable
@@ -48,11 +49,9 @@ def folder() -> Iterator[Path]:
         yield made
 
 
-@pytest.mark.parametrize(("store", "redeemers", "plans"), [("sqlite", 20, 50), ("dynamodb", 50, 200)])
-def test_fifty_redeemers_of_two_hundred_plans_start_each_once(
-    store: str, redeemers: int, plans: int, folder: Path, request: pytest.FixtureRequest
-) -> None:
-    workshop = a_workshop(folder)
+@pytest.mark.parametrize("store", ["sqlite", "dynamodb"])
+def test_many_redeemers_of_many_plans_start_each_once(store: str, folder: Path, request: pytest.FixtureRequest) -> None:
+    workshop, redeemers, plans = a_workshop(folder), storm(10, full=50), storm(30, full=200)
     if store == "dynamodb":
         workshop.plans = PlanStore(_dynamo_table(request, workshop.clock), workshop.bench.objects, workshop.clock)
     ids = [_approved(workshop, number).plan_id for number in range(plans)]
@@ -203,6 +202,16 @@ def writes_and_calls(boundaries: list[str]) -> list[int]:
     return [at for at, what in enumerate(boundaries) if ".write" in what or what.startswith("call")]
 
 
+def mechanism(kind: str) -> tuple[object, ...]:
+    """What an executor goes by: types that are alike in it pass through the same lines of it."""
+    of = action_type(kind)
+    return kind.partition(".")[0], of.has_token, of.undo_class, of.subject_kind
+
+
+# The first type of each mechanism. What dies around its call may have an effect: there all types are killed.
+WHOLE = [*catalog()] if IS_FULL else [*{mechanism(kind): kind for kind in reversed(catalog())}.values()]
+
+
 @pytest.mark.parametrize("kind", list(catalog()))
 def test_an_executor_killed_at_every_boundary_has_at_most_one_effect_and_is_settled_right(
     kind: str, every: EveryRepair, folder: Path
@@ -212,7 +221,8 @@ def test_an_executor_killed_at_every_boundary_has_at_most_one_effect_and_is_sett
     boundaries = killing.run(row.plan_id)
     once = killing.calls()
     assert workshop.plans.get(row.plan_id).phase is Phase.PROVEN
-    for at in writes_and_calls(boundaries):
+    places = writes_and_calls(boundaries)
+    for at in places if kind in WHOLE else [one for one in places if boundaries[one].startswith("call")]:
         workshop.clock.pass_by(timedelta(hours=1))
         action = every.action(kind)
         row = workshop.approved_by_all(action)
@@ -231,7 +241,7 @@ def test_an_executor_killed_at_every_boundary_has_at_most_one_effect_and_is_sett
         assert list(broken_record(workshop.plans, row.plan_id)) == []
         assert workshop.starts.releasing(workshop.plans.plan(row)) == [], "nobody waits for the dead"
         ends[row.phase] = ends.get(row.phase, 0) + 1
-    assert sum(ends.values()) >= 12
+    assert len(places) >= 12
     assert set(ends) == {Phase.STALE, Phase.PROVEN}
 
 

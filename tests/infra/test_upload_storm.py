@@ -1,4 +1,4 @@
-"""Two hundred bundles at once, some announced twice, one of them poison: none is lost, none is counted twice."""
+"""Many bundles at once, some announced twice, one of them poison: none is lost, none is counted twice."""
 
 import io
 import json
@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.infra.deployed import Deployed, deployed, eventually
+from tests.support.storms import storm
 
 pytestmark = pytest.mark.slow
 
-BUNDLES = 200
-ANNOUNCED_TWICE = 40
+BUNDLES = storm(30, full=200)
+ANNOUNCED_TWICE = BUNDLES // 5
 CLUSTER = "storm"
 NEEDED = ("AffidavitStorage", "AffidavitState", "AffidavitNodeLogs")
 LINES = (
@@ -29,7 +30,7 @@ def aws(tmp_path_factory: pytest.TempPathFactory, assembly: Path, packages: Path
 
 
 def nodes_of(aws: Deployed) -> list[str]:
-    """Two hundred of a cluster, as EC2 knows them, and one more for the poison."""
+    """Nodes of a cluster, as EC2 knows them, and one more for the poison."""
     tag = {"Key": "eks:cluster-name", "Value": CLUSTER}
     made = aws.client("ec2").run_instances(
         ImageId="ami-12345678",

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from tests.support.storms import IS_FULL
 from tests.unit.agent.support import QUICK, CountingTools, investigate, scenario
 
 from affidavit.adapters.aws.chat import BedrockChat, bedrock_chat
@@ -82,6 +83,9 @@ PLANTED = [
     for target in TARGETS
     for plan in PLANS
 ]
+assert len(PLANTED) == 200
+# Every wrapping, target and plan is among them, each with several of the others.
+SOME_PLANTED = PLANTED if IS_FULL else PLANTED[3::11]
 
 
 def planted(tool: str, answer: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -101,10 +105,9 @@ def planted(tool: str, answer: Mapping[str, Any], text: str) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("tool", ["get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state"])
 def test_text_planted_in_an_answer_reaches_no_other_function_and_no_plan(stage: Stage, tool: str) -> None:
-    assert len(PLANTED) == 200
     subject = scenario("both-network-and-permission")
     honest = subject.workloads().answer(tool, {"lambda_name": subject.function})
-    for number, (text, target, plan) in enumerate(PLANTED):
+    for number, (text, target, plan) in enumerate(SOME_PLANTED):
         stage.script = obeys_strangers(number)
         tools = CountingTools(subject, {tool: json.dumps(planted(tool, honest, text))})
         result = investigate(stage.chat, subject, tools=tools)
@@ -117,7 +120,7 @@ def test_text_planted_in_an_answer_reaches_no_other_function_and_no_plan(stage: 
 @pytest.mark.slow
 def test_text_planted_in_the_alert_reaches_no_other_function_and_no_plan(stage: Stage) -> None:
     subject: WorkloadScenario = scenario()
-    for number, (text, target, plan) in enumerate(PLANTED):
+    for number, (text, target, plan) in enumerate(SOME_PLANTED):
         stage.script = obeys_strangers(number)
         tools = CountingTools(subject)
         result = investigate(stage.chat, subject, tools=tools, message=text)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.clock import FakeClock
 from tests.support.investigations.incidents import REMAINING, Bench, Boundary, Killed, Scripted, a_bench, an_incident
+from tests.support.storms import storm
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.storage.table import DynamoTable
@@ -44,19 +45,20 @@ def deliver_all(bench: Bench, names: list[str]) -> Counter[Handled]:
 
 
 @pytest.mark.slow
-def test_200_incidents_delivered_50_times_on_16_threads_run_200_times(
+def test_incidents_delivered_many_times_on_16_threads_run_once_each(
     tmp_path: Path, tables: tuple[Table, Table]
 ) -> None:
+    incidents, times = storm(40, full=200), storm(20, full=50)
     bench = a_bench(tmp_path, tables=tables, clock=FakeClock(FIRST_DAY))
     run = uuid.uuid4().hex[:8]
-    names = [f"{run}-{number}" for number in range(200)]
-    deliveries = names * 50
+    names = [f"{run}-{number}" for number in range(incidents)]
+    deliveries = names * times
     random.Random(3).shuffle(deliveries)
     handled = deliver_all(bench, deliveries)
     assert Counter(bench.scripted.runs) == Counter(names)
-    assert handled == {Handled.RAN: 200, Handled.SKIPPED: 9_800}
+    assert handled == {Handled.RAN: incidents, Handled.SKIPPED: incidents * (times - 1)}
     states = [bench.states.get_state(IncidentId(name)) for name in names]
-    assert [state.status for state in states if state is not None] == [Status.DIAGNOSED] * 200
+    assert [state.status for state in states if state is not None] == [Status.DIAGNOSED] * incidents
     contexts = [bench.contexts.get_context(IncidentId(name)) for name in names]
     assert all(context is not None and context.diagnosis is not None for context in contexts)
 

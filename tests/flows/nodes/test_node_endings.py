@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from tests.support.storms import storm
 
 from affidavit.entrypoints.lambdas import on_incident
 from affidavit.incidents.evidence import held_nodes
@@ -98,8 +99,8 @@ def is_saved(sandbox: Sandbox, node: FleetNode) -> bool:
 
 @pytest.mark.usefixtures("eager")
 @pytest.mark.slow
-def test_fifty_of_fifty_nodes_have_their_bundle_before_they_are_let_go(sandbox: Sandbox) -> None:
-    for _ in range(50):
+def test_every_node_has_its_bundle_before_it_is_let_go(sandbox: Sandbox) -> None:
+    for _ in range(storm(10, full=50)):
         node = a_node(sandbox)
         token, event = ending(sandbox, node)
         handled(event)
@@ -114,7 +115,7 @@ def test_fifty_of_fifty_nodes_have_their_bundle_before_they_are_let_go(sandbox: 
 
 @pytest.mark.usefixtures("eager")
 @pytest.mark.slow
-def test_a_storm_of_a_hundred_endings_leaves_nobody_waiting_and_collects_each_once(sandbox: Sandbox) -> None:
+def test_a_storm_of_endings_leaves_nobody_waiting_and_collects_each_once(sandbox: Sandbox) -> None:
     """Every fourth start is throttled, every tenth node has no agent; each event comes twice."""
     nodes = [
         a_node(
@@ -125,7 +126,7 @@ def test_a_storm_of_a_hundred_endings_leaves_nobody_waiting_and_collects_each_on
                 ends="Failed" if number % 10 == 9 else "Success",
             ),
         )
-        for number in range(100)
+        for number in range(storm(20, full=100))
     ]
     endings = [ending(sandbox, node) for node in nodes]
     with ThreadPoolExecutor(8) as pool:

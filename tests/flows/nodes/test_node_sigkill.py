@@ -18,6 +18,7 @@ from tests.support.clock import ClockAhead
 from tests.support.faults import Boundaries, FailingCollector, FailingObjectStore, FailingTable, sigkill
 from tests.support.investigations.incidents import memory_folder
 from tests.support.processes import loaded  # noqa: F401 - read once, and not in every process
+from tests.support.storms import some
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.collector import SsmNodeCollector
@@ -242,10 +243,11 @@ def test_killed_at_each_kind_of_boundary_a_node_is_collected_once_diagnosed_once
 
 
 @pytest.mark.slow
-def test_fifty_of_fifty_crashes_leave_no_group_waiting_and_no_node_collected_twice(make: Callable[[], World]) -> None:
+def test_crashes_all_along_the_path_leave_no_group_waiting_and_no_node_collected_twice(
+    make: Callable[[], World],
+) -> None:
     """Spread over every boundary of the path, in turn."""
     reached = boundaries_of(make)
     every = [(step, at) for step, names in reached.items() for at in range(len(names))]
-    for number in range(50):
-        step, at = every[number * len(every) // 50]
+    for step, at in some(every, 12):
         lived_through(make(), step, at)

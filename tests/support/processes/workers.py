@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from affidavit.adapters.aws.clients import AwsClients
 from affidavit.entrypoints.lambdas import on_incident
 
 LIMIT_MILLISECONDS = 300_000
@@ -79,6 +80,10 @@ def _load() -> None:
     """Once, and not in every worker. None of it starts a thread or a connection."""
     for name in ("adapters.aws.api_key", "adapters.aws.chat", "agent.toolbox.mcp_tools", "agent.run"):
         import_module(f"affidavit.{name}")
+    # Descriptions of services are kept: a worker makes its own clients of them.
+    clients = AwsClients("ca-central-1")
+    for service in ("dynamodb", "s3", "sns", "ssm", "bedrock", "bedrock-runtime"):
+        clients.client(service)
 
 
 def _work(event: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from tests.support.repairing.repaired_account import (
     make_account,
 )
 from tests.support.repairing.repaired_function import executor_role
+from tests.support.storms import only_full
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.remediation.changer import AssumedRoleDoor
@@ -221,7 +222,7 @@ def carry_out(made: Made, name: str, aim: Aim) -> None:
         made.make(name, aim)
 
 
-@pytest.mark.parametrize("states", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("states", [10, *only_full(100)])
 @pytest.mark.parametrize("name", sorted({name for name, _ in FAULTS}))
 def test_the_undo_brings_back_every_state_byte_for_byte(made: Made, name: str, states: int) -> None:
     chance, kind, good = random.Random(name), action_type(name), made.baseline()

@@ -11,6 +11,7 @@ import pytest
 from tests.support.repairing.remediation import a_document, a_subject
 from tests.support.repairing.repaired_function import make_function
 from tests.support.repairing.repairs import Workshop, a_workshop, arn_of
+from tests.support.storms import only_full
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
@@ -111,7 +112,7 @@ def bed(tmp_path: Path, sandbox: Sandbox, aws_environment: dict[str, str], made:
 OURS = [name for name in catalog() if name.startswith("lambda.")]
 
 
-@pytest.mark.parametrize("states", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("states", [10, *only_full(100)])
 @pytest.mark.parametrize("kind", OURS)
 def test_the_undo_of_random_states_is_byte_equal(bed, kind, states):
     known, chance, seen = action_type(kind), random.Random(kind), set[bytes]()
