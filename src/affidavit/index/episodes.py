@@ -17,6 +17,8 @@ TOGETHER = 120
 QUIET_BEFORE_COLLECTION = 60
 # What was seen so shortly before the collection still holds.
 STILL_THERE = 30 * 60
+# After so long without it, in a log that goes on, a short outage counts as passed.
+PASSED = 10 * 60
 # From so many hits on their rhythm tells whether they go on; so many times the usual pause is a stop.
 REPEATED = 3
 PAUSES = 4
@@ -68,6 +70,17 @@ def is_startup(hits: Micros, starts: Micros, seconds: int, *, collected: int) ->
         return False
     with_hits = np.unique(np.searchsorted(starts, hits, side="right"))
     return len(with_hits) <= MOST_STARTS and int(hits.max()) <= collected - QUIET_BEFORE_COLLECTION * SECOND
+
+
+def was_brief(hits: Micros, seconds: int, *, logged_until: int) -> bool:
+    """Whether all hits came within `seconds`, and the log went on for long after them without another.
+
+    A single hit may be of somebody who tried once and gave up.
+    """
+    if len(hits) < REPEATED or (hits == UNKNOWN).any() or logged_until == UNKNOWN:
+        return False
+    first, last = int(hits.min()), int(hits.max())
+    return last - first <= seconds * SECOND and logged_until - last >= PASSED * SECOND
 
 
 def merged(starts: Micros) -> Micros:

@@ -163,6 +163,8 @@ def when_it_counts(rule: Rule) -> list[str]:
         )
     if rule.startup_seconds:
         said.append(f"expected in the first {rule.startup_seconds} s after a start")
+    if rule.brief_seconds:
+        said.append(f"low where it lasted no more than {rule.brief_seconds} s and did not come back")
     if rule.cleared_by:
         said.append(f"over after a line that matches {' or '.join(rule.cleared_by)}")
     if rule.planned_by:

@@ -124,6 +124,31 @@ def test_a_startup_is_told_from_an_outage(events: list[tuple[int, str]], is_star
     assert found.confirmation is None if is_startup else found.confirmation is not None
 
 
+@pytest.mark.parametrize(
+    ("seconds_before", "log_ends", "is_brief"),
+    [
+        ([900, 880, 850], 0, True),
+        ([900, 880, 830], 0, False),
+        ([900, 880], 0, False),
+        ([900, 880, 850, 100], 0, False),
+        ([590, 580, 570], 0, False),
+        ([900, 880, 850], 840, False),
+    ],
+    ids=["passed", "too long", "too few tries", "came back", "just now", "the log ends with it"],
+)
+def test_a_short_outage_that_passed_is_low(
+    seconds_before: list[int], log_ends: int, is_brief: bool, tmp_path: Path
+) -> None:
+    lines = log(*((seconds, "KAPUT") for seconds in seconds_before), (log_ends, "fine")).splitlines(keepends=True)
+    content = b"".join(lines[:-1] if log_ends else lines)
+    files = {"var_log/a.log": content, "var_log/other.log": log((10, "fine"))}
+    pack = a_pack(START, a_rule("t.kaput", "KAPUT", severity="critical", brief_seconds=60))
+    (found,) = analyze_files(files, pack, tmp_path).index.findings
+    assert (found.severity, found.state) == (
+        (Severity.LOW, FaultState.OVER) if is_brief else (Severity.CRITICAL, FaultState.OPEN)
+    )
+
+
 def test_a_planned_stop_is_told_from_a_crash(tmp_path: Path) -> None:
     planned = finding(log((900, "STOPPING"), (899, "KAPUT")), tmp_path / "a", planned_by=["STOPPING"])
     assert (planned.state, planned.severity) == (FaultState.PLANNED, Severity.INFO)
