@@ -63,6 +63,7 @@ COMPUTATIONS: Mapping[str, Computation] = {
     "processes.pressure": processes.pressure,
     "settings.contradict": settings.settings_contradict,
     "settings.endpoint-unknown": settings.endpoint_unknown,
+    "settings.refused": settings.refused,
     "settings.line-says": settings.line_says,
     "services.none-active": services.none_active,
     "services.windows-stopped": services.windows_stopped,

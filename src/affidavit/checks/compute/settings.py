@@ -12,6 +12,11 @@ KUBELET_LOG = "kubelet/kubelet.log"
 _NOT_FOUND = re.compile(r"lookup ([\w.-]{4,253}?)(?: on [0-9a-f.:]+)?: no such host", re.ASCII)
 # A node that once joined was told a name that existed then.
 _JOINED = (b"uccessfully registered node", b"Node became ready")
+_REFUSED = re.compile(
+    r"(?:invalid configuration: \[?|unknown flag: --|unrecognized feature gate: |unknown field \\?\"(?:\w+\.)*)"
+    r"([A-Za-z][\w-]{2,60})",
+    re.ASCII,
+)
 _COMMENTS = ("#", ";", "//")
 
 
@@ -66,6 +71,21 @@ def endpoint_unknown(documents: Sequence[Document]) -> Iterator[Found]:
         ]
         for number, document in found[:1]:
             yield Shown(document.path, number, f"the API server is {name}, a name that does not exist")
+
+
+def refused(documents: Sequence[Document]) -> Iterator[Found]:
+    """The setting that the kubelet names as the first reason why it does not start. A later file overrides."""
+    log = named(documents, KUBELET_LOG)
+    reasons = (match for _, text in log.lines() for match in _REFUSED.finditer(text)) if log is not None else ()
+    name = next((match[1] for match in reasons), None)
+    if name is None:
+        return
+    wanted = re.compile(rf"(?:\"{re.escape(name)}\"\s*:|--{re.escape(name)}\b)")
+    for document in sorted(documents, key=lambda each: each.path, reverse=True):
+        lines = [number for number, text in document.lines() if document is not log and wanted.search(text)]
+        if lines:
+            yield Shown(document.path, lines[-1], f"the kubelet refuses {name}")
+            return
 
 
 def _setup_order(document: Document) -> tuple[bool, str]:
