@@ -62,6 +62,7 @@ def test_variables_come_back_from_the_version_that_the_known_good_state_vouches_
     assert list(beyond_source(action, said["1"])) == []
     assert list(beyond_source(replace(action, arguments={**aim.arguments, "value": "2"}), said["2"]))
     workshop.read_back_seconds = 10
+    client.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig={"Delay": 0.1})
     plan = workshop.plan(action)
     workshop.approved(plan)
     assert workshop.executor.run(plan.plan_id).phase is Phase.PROVEN
