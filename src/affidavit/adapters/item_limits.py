@@ -27,7 +27,7 @@ def check_key(key: Key) -> None:
     for name, value, most in (("pk", key.pk, MOST_PK_BYTES), ("sk", key.sk, MOST_SK_BYTES)):
         if not 0 < len(_encoded(value)) <= most:
             raise InputRefused(
-                f"{name} {value[:80]!a} has not 1 to {most} bytes", hint="shorten what the key is made of"
+                f"{name} {value[:80]!a} must be 1 to {most} bytes long", hint="shorten what the key is made of"
             )
 
 

@@ -1,4 +1,4 @@
-"""What a run may still spend: seconds and tokens, over all attempts of the incident."""
+"""Counts what a run has left: seconds until its deadline, and the tokens that replies cost."""
 
 import time
 from typing import TypedDict

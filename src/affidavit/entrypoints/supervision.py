@@ -274,7 +274,7 @@ class _Asked:
         import asyncio
 
         from affidavit.agent.subjects.table import investigable
-        from affidavit.agent.toolbox.calls import Refused, checked
+        from affidavit.agent.toolbox.checked_calls import Refused, checked
 
         of = investigable(self._incident.subject.kind)
         try:

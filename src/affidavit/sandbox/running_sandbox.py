@@ -77,7 +77,7 @@ def needed_session(data_dir: Path) -> Session:
 def recorded(
     data_dir: Path, environment: Mapping[str, str], *, people: Mapping[str, Mapping[str, str]] | None = None
 ) -> Generator[Session]:
-    """Others find the sandbox as long as this is entered: other programs of this user, for the file holds its keys."""
+    """While this is entered, other programs of the same user find the sandbox. The file holds its keys."""
     session = Session(pid=os.getpid(), environment=environment, people=people or {})
     file = data_dir / STATE_FILE
     data_dir.mkdir(parents=True, exist_ok=True)

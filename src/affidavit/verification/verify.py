@@ -8,9 +8,9 @@ from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer, Remediation
 from affidavit.ports.json import JsonValue
 from affidavit.verification.absence import unproven_absence
 from affidavit.verification.canonical_json import canonical
+from affidavit.verification.claims.contradicted_values import contradicted_value
 from affidavit.verification.claims.counts import miscounted
 from affidavit.verification.claims.quotes import cut_quote
-from affidavit.verification.claims.values import contradicted_value
 from affidavit.verification.entry import Entry
 from affidavit.verification.fields import Located, NotLocated, locate
 from affidavit.verification.quoted_lines import unread_quotes

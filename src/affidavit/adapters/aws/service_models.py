@@ -35,7 +35,7 @@ class _QuickLoader(Loader):
         self._folders = [Path(path) for path in search_paths]
 
     def list_available_services(self, type_name: str) -> list[str]:
-        """By one listing a folder. What has no description of this type fails a moment later, as it would anyway."""
+        """Lists each folder once. A service without this kind of description fails when it is loaded."""
         return sorted({entry.name for folder in self._folders if folder.is_dir() for entry in folder.iterdir()})
 
 

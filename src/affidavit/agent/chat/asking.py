@@ -1,4 +1,4 @@
-"""Asking the chat model for one turn. It runs in a thread of its own, so that nobody has to wait for a hung socket."""
+"""Asks the chat model for its next turn, in a thread with a time limit: nobody waits for a hung socket."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from affidavit.agent.limits import Patience
 from affidavit.agent.tools import SUBMIT
 from affidavit.errors import AffidavitError
 
-# A request that cannot be: the same one without force shows whether that was the reason.
+# An invalid request: the same one without force shows whether force was the reason.
 _REFUSES_TO_BE_FORCED = (400, 422)
 Bound = Runnable[LanguageModelInput, AIMessage]
 

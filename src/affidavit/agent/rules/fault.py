@@ -22,7 +22,7 @@ class Fault:
     remedy: Remedy
     severity: IncidentSeverity = IncidentSeverity.HIGH
     explains: frozenset[str] = frozenset()
-    """Labels of reasons that are its effects and no faults of their own."""
+    """Labels of failure reasons that are effects of this fault, not separate faults."""
     gaps: tuple[str, ...] = ()
     is_doubtful: bool = False
     """It was there; whether it still is, nothing shows."""

@@ -64,7 +64,7 @@ def _arguments(tool: str, given: Mapping[str, Any], of: Investigable, scope: Sco
 
 
 async def ask(question: ToolQuestion, provider: ToolProvider, ledger: Ledger, of: Investigable) -> ToolMessage:
-    """The answer, recorded and shown. What does not fit the tool's schema is neither."""
+    """The answer, recorded and shown. An answer that does not fit the tool's schema is neither."""
     text = await provider.call_tool(question.tool, question.arguments)
     try:
         answer = checked(question.tool, text, of)
@@ -91,7 +91,9 @@ def checked(tool: str, text: str, of: Investigable) -> Mapping[str, JsonValue]:
     try:
         of.answer_schemas[tool].model_validate(answer)
     except ValidationError as error:
-        raise Refused(f"the answer has not the shape of this tool and was thrown away: {_troubles(error)}") from error
+        raise Refused(
+            f"the answer does not match this tool's schema and was thrown away: {_troubles(error)}"
+        ) from error
     return cast("Mapping[str, JsonValue]", answer)
 
 

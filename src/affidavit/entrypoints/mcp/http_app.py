@@ -149,7 +149,7 @@ def _metadata_routes(door: Door) -> list[BaseRoute]:
 
 
 def _security(door: Door) -> TransportSecuritySettings:
-    """A page in a browser may reach a server on this machine; by Host and Origin it is told from a client."""
+    """Web pages can reach a server on this machine; checking Host and Origin keeps them out."""
     hosts = [*(f"{name}:*" for name in _LOOPBACK), *door.hosts]
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,

@@ -3,8 +3,8 @@
 A group is one kind of event: its `lines` are written at each of the minutes `at` before the fault's end, which is
 a little before collection. A line that holds `text` counts the event, the others are its context. `vars` are drawn
 once for the fault, `each` once for every event. `only` and `except` name layouts. `edits` change what a command
-printed; `text` is what then tells the trouble. A group or edit with `decoy: true` looks like trouble and is none;
-`silent: true` too, and no finding of any severity may name it.
+printed; `text` then shows the fault. A group or edit with `decoy: true` looks like trouble and is none;
+so does `silent: true`, and no finding of any severity may name it.
 `takes_noise` and `any_line` are told at `Mark` and `Problem`.
 """
 
@@ -21,7 +21,7 @@ from affidavit.evaluation.generator.text.template_slots import Writer
 
 @dataclass(frozen=True, kw_only=True)
 class PlantedEdit:
-    """Every `find` in the file becomes `replace`; `text` is what then tells the trouble. A decoy tells none."""
+    """Every `find` in the file becomes `replace`; `text` then shows the fault. A decoy shows none."""
 
     fault: str
     file: str

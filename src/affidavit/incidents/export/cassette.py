@@ -52,7 +52,7 @@ class Cassette:
 
 
 class Playback:
-    """The tools of a cassette. Each says again what it said; one that nobody asked says that."""
+    """The tools of a cassette. Each repeats its recorded answer; a call that was not recorded gets an error."""
 
     def __init__(self, cassette: Cassette) -> None:
         self._cassette = cassette
@@ -178,7 +178,7 @@ def _chain(context: IncidentContext, records: Records) -> Sequence[Mapping[str, 
 
 
 def _is_by_rules(context: IncidentContext, chain: Sequence[Mapping[str, Any]]) -> bool:
-    """Rules in the place of a chat model hand in a diagnosis that is taken; those behind one speak when none was."""
+    """Whether rules ran instead of a chat model, and not only after one that handed in nothing."""
     was_taken = any(link["role"] == "tool" and link["content"] == ACCEPTED for link in chain)
     return was_taken and context.diagnosis is not None and context.diagnosis.produced_by is ProducedBy.RULES
 

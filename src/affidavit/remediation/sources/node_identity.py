@@ -16,7 +16,7 @@ from affidavit.remediation.sources.documents import of_node
 
 @dataclass(frozen=True, kw_only=True)
 class NodeIdentity:
-    """`has_evidence` tells whether a bundle of an instance is stored. `account` is asked once something is needed."""
+    """`has_evidence` tells whether a bundle of an instance is stored."""
 
     reader: StateReader
     directory: NodeDirectory

@@ -1,4 +1,4 @@
-"""ministack as a child process on 127.0.0.1: S3, DynamoDB, SNS, SQS, Lambda, IAM, logs and more, in memory.
+"""Starts and stops the AWS emulator (ministack), a child process on 127.0.0.1 that keeps all in memory.
 
 Every start has keys of its own. Requests must be signed with them, and IAM is enforced: functions run with their role's
 permissions, our key may do everything.

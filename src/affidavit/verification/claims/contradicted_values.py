@@ -24,7 +24,7 @@ _STATES: Mapping[str, tuple[str, ...]] = {
 
 
 def doubtful_value(pointer: EvidencePointer) -> str | None:
-    """What a program cannot hold to the value: then it stays open."""
+    """Why a program cannot tell whether the sentence fits the value, or None. Such a claim stays open."""
     value, sentence = pointer.value, pointer.interpretation
     if value is False and not says("zero", sentence) and not says("incomplete", sentence):
         return "the value is false, and the sentence does not say so"

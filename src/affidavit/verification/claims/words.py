@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from affidavit.verification.text.patterns import first_match, word_patterns
+from affidavit.verification.text.word_patterns import first_match, word_patterns
 
 _FILE = Path(__file__).parent / "words.yaml"
 

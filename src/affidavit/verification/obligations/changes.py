@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from affidavit.verification.obligations.situation import ChangeCall, Situation
-from affidavit.verification.text.patterns import sentences
 from affidavit.verification.text.word_findings import WordFinding
+from affidavit.verification.text.word_patterns import sentences
 
 _TAKES = re.compile(r"^(Delete|Detach|Revoke|Remove|Disassociate|Disable|Stop)")
 _GIVES = re.compile(r"^(Put|Create|Attach|Authorize|Add|Associate|Enable)")

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy
-from affidavit.verification.claims.values import doubtful_value
+from affidavit.verification.claims.contradicted_values import doubtful_value
 from affidavit.verification.obligations.changes import change_findings
-from affidavit.verification.obligations.denied import denied_facts
 from affidavit.verification.obligations.evaluate import open_needs
+from affidavit.verification.obligations.false_denials import denied_facts
 from affidavit.verification.obligations.node_conclusions import node_findings
 from affidavit.verification.obligations.situation import Situation
 from affidavit.verification.obligations.states import state_findings

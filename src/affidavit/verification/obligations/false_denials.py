@@ -7,7 +7,7 @@ from affidavit.evidence.diagnosis import FaultType
 from affidavit.verification.claims.words import says
 from affidavit.verification.obligations.situation import LOGS, Situation, texts_of
 from affidavit.verification.text.answers import Answers
-from affidavit.verification.text.patterns import sentences
+from affidavit.verification.text.word_patterns import sentences
 
 _NO = (
     r"\b(?:no|not a(?: single)?|never|without(?: any| a)?|zero|free of|nor|neither|did not|didn't|none of the)\b"

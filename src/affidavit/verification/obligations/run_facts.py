@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from affidavit.evidence.diagnosis import FaultType
-from affidavit.verification.text.patterns import first_match, word_patterns
+from affidavit.verification.text.word_patterns import first_match, word_patterns
 from affidavit.workloads.denials import denials_in
 from affidavit.workloads.failures import matches
 from affidavit.workloads.runs import Ending, Run, Statement, read_runs

@@ -7,8 +7,8 @@ from affidavit.evidence.diagnosis import Claim, Diagnosis, FaultType, ProducedBy
 from affidavit.verification.obligations.conditions import concurrency_is_zero
 from affidavit.verification.obligations.run_facts import RunEnd
 from affidavit.verification.obligations.situation import CONFIG, LOGS, Situation
-from affidavit.verification.text.patterns import first_match, word_patterns
 from affidavit.verification.text.word_findings import WordFinding
+from affidavit.verification.text.word_patterns import first_match, word_patterns
 
 _FILE = Path(__file__).parent / "states.yaml"
 # More good runs than this since the last failure, and a diagnosis has to say so.

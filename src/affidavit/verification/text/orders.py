@@ -3,7 +3,7 @@
 from functools import lru_cache
 from pathlib import Path
 
-from affidavit.verification.text.patterns import first_match, word_patterns
+from affidavit.verification.text.word_patterns import first_match, word_patterns
 
 _FILE = Path(__file__).parent / "orders.yaml"
 

@@ -4,9 +4,9 @@ import pytest
 
 from affidavit.evidence.diagnosis import Claim, EvidencePointer
 from affidavit.ports.json import JsonValue
+from affidavit.verification.claims.contradicted_values import contradicted_value
 from affidavit.verification.claims.counts import miscounted
 from affidavit.verification.claims.quotes import cut_quote
-from affidavit.verification.claims.values import contradicted_value
 from affidavit.verification.claims.words import says
 
 DENIED = "User: x is not authorized to perform: s3:GetObject because no identity-based policy allows the action"

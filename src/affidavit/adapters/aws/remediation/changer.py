@@ -1,4 +1,4 @@
-"""Makes calls with a role's temporary credentials, under a session policy of exactly these calls."""
+"""Makes a repair's AWS calls with temporary credentials that allow exactly those calls."""
 
 import json
 import re
@@ -68,7 +68,7 @@ class _AssumedChanger:
         return {**said, REQUEST_IDS: _request_ids(answer)}
 
     def _filled(self, parameters: Item) -> Item:
-        """With the variables of the version that stands for them; they are held no longer than the call takes."""
+        """Fills in the variables of the named function version; they are kept only during the call."""
         environment = parameters.get("Environment")
         version = environment.get(VARIABLES_OF) if isinstance(environment, Mapping) else None
         if version is None:
@@ -109,7 +109,7 @@ def _check_names_one_thing(calls: Sequence[ApiCall]) -> None:
 
 
 def sts_name(text: str) -> str:
-    """Of the letters that STS takes, 2 to 64 of them; the end of a long one, where ARNs say who it is."""
+    """A name in letters that STS takes. A long one keeps its last 64: an ARN ends with the name."""
     return _NOT_IN_SESSION_NAMES.sub("-", text)[-64:].rjust(2, "-")
 
 

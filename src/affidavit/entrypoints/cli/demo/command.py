@@ -72,8 +72,8 @@ def _sandbox(
     """Starts a sandbox that always ends with this process. Yields it and its variables."""
     from affidavit.entrypoints.cli.sandbox.indexing import indexing
     from affidavit.sandbox.incident_path import IncidentPath
+    from affidavit.sandbox.running_sandbox import recorded
     from affidavit.sandbox.sandbox import Sandbox
-    from affidavit.sandbox.session import recorded
 
     story.step("A laptop AWS starts")
     story.say("An emulator with IAM enforced, a Lambda function in a VPC, alarms, an MCP server and a supervisor.")

@@ -11,7 +11,7 @@ from affidavit.errors import UpstreamFailed
 
 if TYPE_CHECKING:
     from affidavit.remediation.record.store import PlanStore
-    from affidavit.sandbox.session import Session
+    from affidavit.sandbox.running_sandbox import Session
 
 FUNCTION = "data-processor"
 LOOK_SECONDS = 0.2
@@ -69,7 +69,7 @@ def _wait_for_change(plans: "PlanStore", plan_id: str, repair: "subprocess.Popen
 
 
 def _session() -> "Session":
-    from affidavit.sandbox.session import needed_session
+    from affidavit.sandbox.running_sandbox import needed_session
     from affidavit.settings import Settings
 
     return needed_session(Settings.from_environment().data_dir)

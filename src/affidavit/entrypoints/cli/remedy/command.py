@@ -109,7 +109,7 @@ def revoke(plan: PlanArgument, why: Why = "revoked", dry_run: DryRun = False) ->
 
 @app.command(epilog=REMEDY_EXITS)
 def run(plan: PlanArgument, dry_run: DryRun = False) -> None:
-    """Carry out an approved plan, once; or settle by reading one whose executor died.
+    """Carry out an approved plan, once. If an earlier run died midway, find out from AWS what it did.
 
     Example: affidavit remedy run plan-4f2a91c07b3e --dry-run
     """

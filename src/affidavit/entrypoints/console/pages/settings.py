@@ -17,7 +17,7 @@ _ACTIONS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class SettingRow:
-    """Of a secret only whether it is set is told."""
+    """For a secret, `value` says only whether it is set."""
 
     name: str
     value: str

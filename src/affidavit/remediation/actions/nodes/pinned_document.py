@@ -20,13 +20,13 @@ def document_content() -> str:
 
 
 def content_digest(content: str) -> str:
-    """Of what it says, not of its spaces: who deploys it may write JSON in another way."""
+    """Ignores spaces and the order of keys, which deployment tools may change."""
     said = json.dumps(json.loads(content), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(said.encode()).hexdigest()
 
 
 def deployed_document(reader: StateReader) -> Item | None:
-    """Its version and SSM's hash of it, by which a command is pinned; None unless it says what ours says."""
+    """Its version and SSM's hash of it, by which a command is pinned; None where it is missing or differs from ours."""
     try:
         live = reader.read("ssm", "describe_document", Name=NAME)["Document"]
         version = at_path(live, "DocumentVersion")
