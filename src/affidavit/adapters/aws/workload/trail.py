@@ -16,12 +16,13 @@ HOMES = {"cn-": "cn-north-1", "us-gov-": "us-gov-west-1"}
 
 
 def recorded_events(clients: AwsClients, lookup: TrailLookup, *, start: int, end: int, limit: int) -> TrailPage:
+    """Times are in milliseconds. CloudTrail is asked by whole seconds: the last one is asked for whole."""
     region = home_region(clients.region) if lookup.is_global else None
     pages = clients.client("cloudtrail", region=region, attempts=ATTEMPTS).get_paginator("lookup_events")
     asked = {"AttributeKey": str(lookup.by), "AttributeValue": lookup.value}
     events: list[Item] = []
     with translated(f"changes of {lookup.value}"):
-        for page in pages.paginate(LookupAttributes=[asked], StartTime=_moment(start), EndTime=_moment(end)):
+        for page in pages.paginate(LookupAttributes=[asked], StartTime=_moment(start), EndTime=_moment(end + 999)):
             events += [_event(event) for event in page["Events"]]
             if len(events) > limit:
                 break
