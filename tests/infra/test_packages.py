@@ -129,7 +129,7 @@ def test_no_service_is_called_that_the_packages_do_not_know() -> None:
 def test_a_cold_start_parses_no_catalog_and_tries_no_sample(unpacked: dict[str, Path], tmp_path: Path) -> None:
     program = f"""
 import os; os.environ['XDG_CACHE_HOME'] = {str(tmp_path)!r}
-from affidavit.index.scanning.slots import slots_of
+from affidavit.index.scanning.rule_slots import slots_of
 from affidavit.knowledge import load_knowledge
 slots_of(load_knowledge().pack).prepare()
 """
