@@ -93,6 +93,7 @@ def test_a_history_is_drawn_as_a_line_for_each_number(page: Page, tmp_path: Path
     assert page.locator("#trends .trend", has_text="nodes.finding precision").inner_text().endswith("always the same")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 420])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_leaves_the_page_at_any_width(browser: Browser, width: int, scheme: str, tmp_path: Path) -> None:

@@ -129,6 +129,7 @@ def granted(templates: dict[str, Template]) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("role", "module"), [(role, module) for role, modules in RUNS.items() for module in modules])
 def test_a_role_may_do_whatever_its_code_asks_for(role: str, module: str, granted: dict[str, set[str]]) -> None:
     asked = calls(module) - NEVER_ASKED.get((role, module), set())

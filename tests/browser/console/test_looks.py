@@ -65,6 +65,7 @@ def axe() -> str:
     return script.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_serious(browser: Browser, console: ServedConsole, axe: str) -> None:
     """Every page, the served report among them: light and dark, and as a phone shows it."""
     context = visited(browser, console)

@@ -83,6 +83,7 @@ def test_extract_keeps_files_that_can_be_verified_and_analyzed_again(bundle: Pat
     assert affidavit("analyze", bundle, "--out", out, "--extract", "-q").returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", list(Layout))
 def test_every_layout_shows_its_faults_and_all_evidence_holds(layout: Layout, tmp_path: Path) -> None:
     path = write(generate(BundleSpec(layout=layout, faults=("oom", "image_pull"))), tmp_path, Form.TAR_GZ)
@@ -313,6 +314,7 @@ def test_fail_on_counts_what_the_severity_hides_and_not_what_the_time_leaves_out
     assert affidavit("analyze", bundle, "-q", "--fail-on", "high", "--since", "2027-01-01").returncode == 0
 
 
+@pytest.mark.slow
 def test_an_archive_that_is_cut_off_never_passes_in_silence(bundle: Path, tmp_path: Path) -> None:
     healthy = write(generate(BundleSpec(layout=Layout.AL2023)), tmp_path, Form.TAR_GZ).read_bytes()
     for cut in (30_000, 60_000):

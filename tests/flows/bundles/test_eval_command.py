@@ -172,6 +172,7 @@ def test_a_chat_model_that_is_not_named_is_refused_and_no_score(one_incident: Pa
     assert "CHAT_MODEL_ID" in done.stderr
 
 
+@pytest.mark.slow
 def test_lying_chat_models_get_nothing_stored() -> None:
     done = affidavit("eval", "adversarial", "--seeds", "1", "--format", "json")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -109,6 +109,7 @@ def cell(tmp_path: Path) -> Cell:
     return Cell.build(tmp_path / "cell")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, hostile in ARCHIVES.items() if not hostile.is_variant])
 def test_a_hostile_archive_is_analyzed_as_far_as_it_goes_and_harms_nothing(
     name: str, cell: Cell, seconds: dict[str, float]

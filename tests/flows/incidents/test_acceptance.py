@@ -16,6 +16,8 @@ from affidavit.verification.verify import verify
 from affidavit.workloads.questions import Workloads
 from affidavit.workloads.records import TOOL_ARG_SCHEMAS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:

@@ -43,6 +43,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
         yield holder[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ATTACKS)
 def test_no_fabricated_pointer_is_stored_whatever_the_chat_model_does(stage: Stage, name: str) -> None:
     for subject in SUBJECTS:

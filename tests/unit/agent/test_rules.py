@@ -76,6 +76,7 @@ def test_what_is_shown_in_full_is_proven(name: str) -> None:
     assert grade_of(SCENARIOS[name]) is Grade.PROVEN
 
 
+@pytest.mark.slow
 def test_most_known_causes_are_proven_and_an_unknown_one_never_is() -> None:
     grades = {name: grade_of(one) for name, one in SCENARIOS.items()}
     unknown = [name for name, one in SCENARIOS.items() if FaultType.UNKNOWN in one.truth.fault_types]
@@ -88,6 +89,7 @@ def test_most_known_causes_are_proven_and_an_unknown_one_never_is() -> None:
     assert None not in known and known.count(Grade.PROVEN) >= 0.95 * len(known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left_out", list(TOOL_ARG_SCHEMAS))
 @each_scenario
 def test_with_a_tool_unanswered_no_fault_is_claimed_that_is_not_there(

@@ -4,6 +4,7 @@ import copy
 import random
 from typing import Any
 
+import pytest
 from pydantic import ValidationError
 from tests.support.investigations.workload_scenarios import answers_of, each_scenario
 
@@ -48,6 +49,7 @@ def changed(answer: dict[str, Any], chance: random.Random) -> dict[str, Any]:
     return other
 
 
+@pytest.mark.slow
 @each_scenario
 def test_rules_survive_answers_that_are_odd_inside(scenario) -> None:
     chance = random.Random(scenario.scenario_id)

@@ -47,6 +47,7 @@ def test_there_are_shapes_to_try() -> None:
     assert len(SECRETS) >= 50
 
 
+@pytest.mark.slow
 @for_each(("pattern", "sample"), SECRETS, label=lambda each: each[0].type)
 def test_no_cut_through_a_secret_shows_more_than_how_such_secrets_begin(pattern: Pattern, sample: Sample) -> None:
     most = 0 if "(?P<hide>" in pattern.match else SHORTEST - 1

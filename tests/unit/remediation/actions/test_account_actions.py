@@ -222,6 +222,7 @@ def carry_out(made: Made, name: str, aim: Aim) -> None:
         made.make(name, aim)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("states", [10, *only_full(100)])
 @pytest.mark.parametrize("name", sorted({name for name, _ in FAULTS}))
 def test_the_undo_brings_back_every_state_byte_for_byte(made: Made, name: str, states: int) -> None:
