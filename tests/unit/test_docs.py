@@ -10,7 +10,7 @@ from tests.support.processes.command import affidavit
 
 from affidavit.checks.run import load_checks
 from affidavit.entrypoints.cli.reference.commands_page import commands
-from affidavit.entrypoints.cli.reference.detectors_page import detector_rows
+from affidavit.entrypoints.cli.reference.live_detectors_page import detector_rows
 from affidavit.entrypoints.cli.reference.pages import pages
 from affidavit.rules.pack import load_pack
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.clock import ClockAhead
 from tests.support.investigations.incidents import an_incident
 
-from affidavit.agent.toolbox.toolbox import DirectToolProvider
+from affidavit.agent.toolbox.tool_providers import DirectToolProvider
 from affidavit.bootstrap import build_app
 from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, load_workload_scenario

@@ -30,7 +30,7 @@ from affidavit.agent.limits import Patience
 from affidavit.agent.prompt import CALL_CUT, CALL_UNREADABLE, NO_TOOL_CALLED, SUBMIT_NOW, sent_back
 from affidavit.agent.subjects.investigable import Investigable, Scope
 from affidavit.agent.toolbox.checked_calls import ToolQuestion, ask, failed, screened
-from affidavit.agent.toolbox.toolbox import ToolProvider
+from affidavit.agent.toolbox.tool_providers import ToolProvider
 from affidavit.agent.tools import SUBMIT, create_tools
 from affidavit.evidence.citation import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy, TokenUsage

@@ -22,7 +22,7 @@ from affidavit.agent.limits import Patience
 from affidavit.agent.prompt import ASK_AGAIN, described, incident_text
 from affidavit.agent.subjects.table import investigable
 from affidavit.agent.toolbox.checked_calls import ToolQuestion, ask
-from affidavit.agent.toolbox.toolbox import Toolbox, ToolProvider
+from affidavit.agent.toolbox.tool_providers import Toolbox, ToolProvider
 from affidavit.agent.toolbox.unanswered import failed_tools, unanswered
 from affidavit.evidence.citation import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, Grade, ProducedBy, TokenUsage

@@ -31,7 +31,7 @@ from affidavit.settings import Settings
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from affidavit.agent.toolbox.toolbox import Toolbox, ToolProvider
+    from affidavit.agent.toolbox.tool_providers import Toolbox, ToolProvider
     from affidavit.evidence.citation import ByteSource
     from affidavit.evidence.finding import ByteRange, Evidence
     from affidavit.incidents.attempt.without_chat_model import Degraded
@@ -247,7 +247,7 @@ def _function_tools(app: App) -> "Toolbox":
 
 
 def _node_tools(app: App) -> "Toolbox":
-    from affidavit.agent.toolbox.toolbox import DirectToolProvider
+    from affidavit.agent.toolbox.tool_providers import DirectToolProvider
     from affidavit.entrypoints.node_tools import NodeTools
 
     return lambda _: DirectToolProvider(NodeTools(app))

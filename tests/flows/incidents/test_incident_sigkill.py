@@ -16,7 +16,7 @@ from tests.support.investigations.incidents import memory_folder
 
 from affidavit.agent.chat.offline import OfflineChat
 from affidavit.agent.run import ChatDiagnostician
-from affidavit.agent.toolbox.toolbox import DirectToolProvider
+from affidavit.agent.toolbox.tool_providers import DirectToolProvider
 from affidavit.bootstrap import App, build_app
 from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenario

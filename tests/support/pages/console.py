@@ -14,7 +14,7 @@ import httpx
 import uvicorn
 
 from affidavit.adapters.local.table import SqliteTable
-from affidavit.agent.toolbox.toolbox import DirectToolProvider
+from affidavit.agent.toolbox.tool_providers import DirectToolProvider
 from affidavit.bootstrap import App, build_app
 from affidavit.entrypoints.console.access.person import Person, PersonRole
 from affidavit.entrypoints.console.app import console_app

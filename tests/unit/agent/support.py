@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from affidavit.agent.limits import Patience
 from affidavit.agent.run import ChatDiagnostician
-from affidavit.agent.toolbox.toolbox import DirectToolProvider, Toolbox
+from affidavit.agent.toolbox.tool_providers import DirectToolProvider, Toolbox
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenario
 from affidavit.evidence.diagnosis import NO_TOKENS, TokenUsage
 from affidavit.evidence.subject import Subject, SubjectKind

@@ -19,7 +19,7 @@ from affidavit.agent.subjects.function import FUNCTION
 from affidavit.agent.subjects.function_prompt import PROMPT
 from affidavit.agent.subjects.investigable import Scope
 from affidavit.agent.toolbox.shown_answer import answer_shown, shown
-from affidavit.agent.toolbox.toolbox import EMPTY, DirectToolProvider
+from affidavit.agent.toolbox.tool_providers import EMPTY, DirectToolProvider
 from affidavit.agent.tools import create_tools
 from affidavit.entrypoints.mcp.tools.catalog import LAMBDA
 from affidavit.errors import InvariantBroken

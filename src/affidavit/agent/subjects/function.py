@@ -11,7 +11,7 @@ from affidavit.agent.rules.runtime_error_names import names_in
 from affidavit.agent.subjects.function_answer_trimming import drop_lambda_config, drop_oldest_logs, trim_iam_to_sids
 from affidavit.agent.subjects.function_prompt import PROMPT
 from affidavit.agent.subjects.investigable import OutOfScope, Scope
-from affidavit.agent.toolbox.toolbox import DirectToolProvider, Toolbox
+from affidavit.agent.toolbox.tool_providers import DirectToolProvider, Toolbox
 from affidavit.baselines.capture import Captures
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.evidence.subject import SubjectKind

@@ -21,7 +21,7 @@ from affidavit.agent.chat.retries import in_thread
 from affidavit.agent.errors import McpAuthFailed, McpConnectionFailed, McpInitError
 from affidavit.agent.subjects.investigable import Investigable
 from affidavit.agent.subjects.table import investigable
-from affidavit.agent.toolbox.toolbox import EMPTY, Toolbox
+from affidavit.agent.toolbox.tool_providers import EMPTY, Toolbox
 from affidavit.errors import AffidavitError, UpstreamFailed
 from affidavit.incidents.incident import Incident
 from affidavit.ports.json import JsonValue

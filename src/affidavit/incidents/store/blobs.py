@@ -40,7 +40,7 @@ class Records:
         return self.keep(incident_id, _DIAGNOSES, diagnosis.model_dump_json())
 
     def is_as_recorded(self, incident_id: IncidentId, diagnosis: Diagnosis) -> bool:
-        """Whether this diagnosis was recorded when it was stored. True too where none was: older ones were not."""
+        """Whether this diagnosis is the one on record. True also where none is: older incidents have no record."""
         kept = [one.key for one in self._objects.list(f"incidents/{incident_id}/{_DIAGNOSES}/")]
         return not kept or any(Diagnosis.model_validate_json(str(self.read(key))) == diagnosis for key in kept)
 

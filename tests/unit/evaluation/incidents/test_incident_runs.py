@@ -10,7 +10,7 @@ import pytest
 
 from affidavit.agent.chat import offline
 from affidavit.agent.rules import best_diagnosis as best
-from affidavit.agent.toolbox.toolbox import DirectToolProvider
+from affidavit.agent.toolbox.tool_providers import DirectToolProvider
 from affidavit.entrypoints.cli.eval.incidents import supervisor_of, thrown_away
 from affidavit.evaluation.incidents.evidence_recheck import SecondLook
 from affidavit.evaluation.incidents.metrics import IncidentMetrics, IncidentRun, incident_metrics

@@ -25,7 +25,7 @@ from affidavit.incidents.telemetry import to_nowhere
 from affidavit.settings import Settings
 
 if TYPE_CHECKING:
-    from affidavit.agent.toolbox.toolbox import Toolbox
+    from affidavit.agent.toolbox.tool_providers import Toolbox
 
 Show = Callable[[str], None]
 In = TypeVar("In")
@@ -91,7 +91,7 @@ def supervisor_of(app: App, scenario: WorkloadScenario) -> Supervisor:
     """A supervisor whose tools see only the scenario's account."""
 
     def toolbox() -> "Toolbox":
-        from affidavit.agent.toolbox.toolbox import DirectToolProvider
+        from affidavit.agent.toolbox.tool_providers import DirectToolProvider
 
         return lambda _: DirectToolProvider(scenario.workloads())
 

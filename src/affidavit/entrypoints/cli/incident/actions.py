@@ -27,7 +27,7 @@ from affidavit.incidents.telemetry import to_nowhere
 from affidavit.settings import Settings
 
 if TYPE_CHECKING:
-    from affidavit.agent.toolbox.toolbox import Toolbox
+    from affidavit.agent.toolbox.tool_providers import Toolbox
     from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario
 
 LOOK_SECONDS = 2.0
@@ -204,7 +204,7 @@ def _supervisor(wish: Submission, scenario: "WorkloadScenario | None") -> Superv
 
 def _tools_of(scenario: "WorkloadScenario") -> "Callable[[], Toolbox]":
     def toolbox() -> "Toolbox":
-        from affidavit.agent.toolbox.toolbox import DirectToolProvider
+        from affidavit.agent.toolbox.tool_providers import DirectToolProvider
 
         return lambda _: DirectToolProvider(scenario.workloads())
 

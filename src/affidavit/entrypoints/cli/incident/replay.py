@@ -28,7 +28,7 @@ from affidavit.ports.json import JsonValue
 from affidavit.settings import Settings
 
 if TYPE_CHECKING:
-    from affidavit.agent.toolbox.toolbox import Toolbox
+    from affidavit.agent.toolbox.tool_providers import Toolbox
 
 
 def run_replay(path: Path, *, no_color: bool, key: Path | None = None) -> Exit:

@@ -18,7 +18,7 @@ app = typer.Typer(
 
 @app.command("channels", epilog=NOTICE_EXITS)
 def list_channels() -> None:
-    """The channels that settings make, with what each is told of.
+    """List the channels that are set up, and which notices each one gets.
 
     Example: affidavit notice channels
     """
@@ -33,7 +33,7 @@ def test(
         str | None, typer.Option(metavar="NAME", help="Only this channel, as `channels` names it (default: all).")
     ] = None,
 ) -> None:
-    """Send a test notice and say what each channel made of it. Floors and states are not looked at.
+    """Send a test notice and say which channels took it. NOTICE_FLOOR and NOTICE_STATES do not hold it back.
 
     PagerDuty has no incident to write a test on: there only the key is tried.
 

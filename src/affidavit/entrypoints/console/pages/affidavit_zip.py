@@ -33,7 +33,8 @@ def show_zip(visit: Visit) -> Response:
     found = visit.desk.incident(visit.named("id"))
     if found.context is None:
         raise EvidenceUnavailable(
-            f"incident {found.state.incident_id} was not investigated yet", hint="take it along when it has ended"
+            f"incident {found.state.incident_id} was not investigated yet",
+            hint="download it after the investigation",
         )
     reading = visit.desk.rereading
     over = found.state.alerts_over_at

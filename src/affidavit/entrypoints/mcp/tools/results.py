@@ -8,7 +8,7 @@ from affidavit.entrypoints.mcp.calls import CallOutcome
 
 
 def tool_result(outcome: CallOutcome) -> dict[str, Any]:
-    """In the form of the wire, which the library checks anyway: its model would only be taken apart again.
+    """A plain dictionary in wire form: the library checks it anyway, and would turn a model into one.
 
     An error has no structured content: many clients hold that against the schema of answers and lose the error.
     Older protocols know no `resultType`; the library leaves it out for them.
