@@ -77,7 +77,7 @@ def test_tests_that_share_a_set_up_share_a_worker(tmp_path: Path) -> None:
 
 
 def test_others_run_in_processes_of_their_own_and_what_each_printed_is_told_with_it(tmp_path: Path) -> None:
-    """Each waits for the other, so they pass only side by side."""
+    """Each waits for the other, so they end only side by side."""
     code, out = run(tmp_path, WAITS_FOR_THE_OTHER, "--workers", "2")
     assert code == 1 and "2 failed" in out
     first, _, _ = out.partition("once more")

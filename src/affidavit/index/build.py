@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affidavit.bundle.layout import FileRole, component_of
-from affidavit.bundle.reading import Spans, tail_of
+from affidavit.bundle.reading import Spans
 from affidavit.bundle.wrapped_lines import unwrapped
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.finding import (
@@ -46,7 +46,7 @@ from affidavit.index.episodes import (
 from affidavit.index.scanning.hits import FileHits
 from affidavit.index.scanning.rule_slots import LineMeaning, Slot
 from affidavit.index.times.clock import UNKNOWN, BundleClock, Micros, micros_of, time_of, times_of
-from affidavit.index.times.timestamps import PREFIX, stamp_of
+from affidavit.index.times.log_end import logged_until
 from affidavit.rules.entities import SEARCHED
 
 _NO_TIMES: Micros = np.array([], dtype=np.int64)
@@ -63,8 +63,6 @@ STOPPING_SECONDS = 600
 NAMED_LINES = 4
 # The record around a line may be several times as long as the line.
 _WRAPPED_SEARCHED = 4 * SEARCHED
-# Bytes at the end of a file in which its last time is looked for.
-LAST_LINES = 4096
 # Rules of this family tell that somebody stops the node on purpose.
 STOP_SIGNAL = "node.reboot"
 # How soon after its announcement a stop counts as the announced one.
@@ -72,7 +70,7 @@ PLANNED_SECONDS = 120
 
 PLANNED = "Each of these follows a line that announces it: a planned stop, not a crash."
 STARTUP = "All of these came within {seconds} s of a start and then stopped: a start-up, not an outage."
-BRIEF = "All of these came within {seconds} s, and its log went on without them: a short outage that passed."
+BRIEF = "All of these came within {seconds} s, and the program logged on without them: a short outage that passed."
 SELDOM = "A fault only from {times} times within {seconds} s; it never came that often here."
 SINGLE_SOURCE = (
     "Only one source shows this ({component}); check another before acting on it: the report of a second component "
@@ -150,7 +148,7 @@ class _Context:
     def __init__(self, groups: Sequence[_Group], clock: BundleClock) -> None:
         self._times = {_said(group, group.slot.says): group.times for group in groups}
         self._in_order: dict[tuple[str, LineMeaning, str], Micros] = {}
-        self._clock = clock
+        self.clock = clock
         starts = [
             group.times for group in groups if group.slot.rule.marks_start and group.slot.says is LineMeaning.FAULT
         ]
@@ -168,15 +166,6 @@ class _Context:
         if said not in self._in_order:
             self._in_order[said] = in_order(self._times.get(said, _NO_TIMES))
         return self._in_order[said]
-
-    def logged_until(self, group: _Group) -> int:
-        """When the file's last line was written; UNKNOWN where no line near its end says so."""
-        for line in reversed(tail_of(group.file.location, LAST_LINES).split(b"\n")):
-            kind, stamp = stamp_of(line[:PREFIX])
-            (moment,) = self._clock.resolve(np.array([kind], dtype=np.int8), np.array([stamp], dtype=np.int64))
-            if moment != UNKNOWN:
-                return int(moment)
-        return UNKNOWN
 
 
 def _announces_stop(slot: Slot) -> bool:
@@ -247,7 +236,7 @@ def _judge(group: _Group, context: _Context) -> _Judged:
     ):
         note = STARTUP.format(seconds=rule.startup_seconds)
         return _Judged(severity=Severity.INFO, note=note, state=FaultState.STARTUP)
-    if rule.brief_seconds and was_brief(group.times, rule.brief_seconds, logged_until=context.logged_until(group)):
+    if rule.brief_seconds and was_brief(group.times, rule.brief_seconds, logged_until=_logged_until(group, context)):
         note = BRIEF.format(seconds=rule.brief_seconds)
         return _Judged(severity=Severity.LOW, note=note, state=FaultState.OVER)
     if rule.repeated is not None and most_within(group.times, rule.repeated.within_seconds) < rule.repeated.times:
@@ -262,6 +251,11 @@ def _judge(group: _Group, context: _Context) -> _Judged:
         state=FaultState.RECOVERED if is_over else FaultState.OPEN,
         episodes=tuple(found),
     )
+
+
+def _logged_until(group: _Group, context: _Context) -> int:
+    component = component_of(unwrapped(text_of(_line_at(group, 0)).encode()), group.file.role)
+    return logged_until(group.file.location, group.file.role, component, context.clock)
 
 
 def _state(group: _Group, context: _Context) -> FaultState:

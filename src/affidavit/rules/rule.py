@@ -94,8 +94,8 @@ class Rule(Described):
     planned_by: Texts = ()
     startup_seconds: Annotated[int, Field(ge=0, le=3600)] = 0
     brief_seconds: Annotated[int, Field(ge=0, le=600)] = 0
-    """An outage no longer than this is low, once ten minutes of its file passed without it. Only where each try is
-    logged and tries never end: for others silence says nothing."""
+    """An outage no longer than this is low, once its program logged on for ten minutes without it. Only where each try
+    is logged and tries never end: for others silence says nothing."""
     repeated: Repetition | None = None
     marks_start: bool = False
     lasts: bool = False

@@ -216,7 +216,9 @@ def test_replays_without_a_signed_time_open_nothing_twice_and_end_nothing_newer(
         return served.post("grafana", body, **{"X-Grafana-Alerting-Signature": hexed(body)})[1]["alerts"][0]
 
     def is_over(incident: str) -> bool:
-        return served.bench.states.get_state(incident).resolved_at is not None  # type: ignore[union-attr]
+        state = served.bench.states.get_state(incident)
+        assert state is not None
+        return state.resolved_at is not None
 
     first = post()["incident_id"]
     served.bench.supervisor.resume_stored(served.started[0], remaining=timedelta(minutes=5))

@@ -149,6 +149,25 @@ def test_a_short_outage_that_passed_is_low(
     )
 
 
+@pytest.mark.parametrize(("who_goes_on", "severity"), [("kubelet", Severity.LOW), ("crond", Severity.CRITICAL)])
+def test_that_others_log_on_says_nothing_of_a_program_that_fell_silent(
+    who_goes_on: str, severity: Severity, tmp_path: Path
+) -> None:
+    events = [
+        (900, "kubelet", "KAPUT"),
+        (890, "kubelet", "KAPUT"),
+        (880, "kubelet", "KAPUT"),
+        (10, who_goes_on, "fine"),
+    ]
+    lines = [
+        f"{COLLECTED - timedelta(seconds=ago):%b %d %H:%M:%S} ip-10-0-1-7 {who}[7]: {t}\n" for ago, who, t in events
+    ]
+    files = {"var_log/messages": "".join(lines).encode(), "var_log/other.log": log((10, "fine"))}
+    pack = a_pack(START, a_rule("t.kaput", "KAPUT", severity="critical", brief_seconds=60, reads=["any"]))
+    (found,) = analyze_files(files, pack, tmp_path).index.findings
+    assert found.severity is severity
+
+
 def test_a_planned_stop_is_told_from_a_crash(tmp_path: Path) -> None:
     planned = finding(log((900, "STOPPING"), (899, "KAPUT")), tmp_path / "a", planned_by=["STOPPING"])
     assert (planned.state, planned.severity) == (FaultState.PLANNED, Severity.INFO)
