@@ -107,6 +107,8 @@ def _handler(peer: Peer) -> type[BaseHTTPRequestHandler]:
             for name, value in {"content-type": "application/json", **answer.headers}.items():
                 self.send_header(name, value)
             self.send_header("content-length", str(len(body)))
+            # Said, or a client that is quick asks again on a connection that is about to go.
+            self.send_header("connection", "close")
             self.end_headers()
             self._write(body[: answer.cut_after], answer.drip)
 
