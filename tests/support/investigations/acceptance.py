@@ -111,7 +111,8 @@ class Scene:
         return {state.incident.incident_id for state in self._listed()}
 
     def ended(self, *, named: str = "", after: set[str] | None = None) -> tuple[IncidentState, IncidentContext]:
-        """The incident of this name or alarm, or the newest report that was not there before; waits for its end."""
+        """The incident of this name or alarm, or the newest that was not there before; waits for its end. Which alert
+        of one failure comes first, its report or an alarm, depends on how busy the machine is."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
             found = [state for state in self._listed() if self._is_meant(state, named, after)]
@@ -124,7 +125,7 @@ class Scene:
 
     def _is_meant(self, state: IncidentState, named: str, after: set[str] | None) -> bool:
         if not named:
-            return state.incident_id.startswith(f"{FUNCTION}-") and state.incident_id not in (after or ())
+            return state.incident_id not in (after or ())
         if named in (state.incident_id, state.incident.signal_name):
             return True
         # It may have joined the incident that another alert of the same failure opened.
