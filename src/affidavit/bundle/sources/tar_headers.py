@@ -27,6 +27,7 @@ _WITHOUT_CONTENT = (
 )
 _MAGIC = slice(257, 262)
 _NAME = slice(0, 100)
+_TYPE = slice(156, 157)
 # Where a GNU sparse header, and each further block of its map, says that one more block follows.
 _SPARSE_GOES_ON = 482
 _MAP_GOES_ON = 504
@@ -125,6 +126,8 @@ class HeaderReader:
     def _member(self, info: tarfile.TarInfo, block: bytes, extensions: "_Extensions") -> Member:
         if info.type == tarfile.GNUTYPE_SPARSE:
             self._skip_sparse_map(is_more=block[_SPARSE_GOES_ON] != 0)
+        if block[_TYPE] == tarfile.AREGTYPE and extensions.names_a_file:
+            info.type = tarfile.REGTYPE
         member = extensions.applied_to(info)
         if member.size > self._limits.total_bytes:
             raise HeaderDamaged(f"{shown(member.name)} claims {member.size} bytes")
@@ -197,6 +200,11 @@ class _Extensions:
                 self._records.update(pax_records(payload))
             except HeaderDamaged as error:
                 self.trouble = str(error)
+
+    @property
+    def names_a_file(self) -> bool:
+        """In the oldest form a slash at its end makes a folder of a file; the first bytes of a long name may end so."""
+        return not self._records.get("path", "/").endswith("/")
 
     def applied_to(self, info: tarfile.TarInfo) -> Member:
         records = self._records
