@@ -27,13 +27,18 @@ help: ## what can be made
 
 setup: $(STAMP) ## .venv with everything, hash-checked against requirements.lock
 
+# Every second entry of the lock $(1), from the first or the second on: pip works on one core, so two of them share it.
+# Twice quiet: they warn of what the other has written by half.
+half = awk -v first=$(2) '/^[^ \#]/ { entry++ } entry % 2 == first' $(1) >$(VENV)/half-$(2).txt && \
+	  $(BIN)/python -m pip install --quiet --quiet --no-compile --no-deps --require-hashes -r $(VENV)/half-$(2).txt
+
 # Into .venv: what the file $(1) lists, by its hashes, and our own sources. Compiled once and on all cores, not by each of
 # many processes at its start; the two largest are seldom asked for.
 define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Affidavit needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r $(1)
+	@( $(call half,$(1),0) ) & ( $(call half,$(1),1) ) && wait $$!
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m compileall -qq -j 0 -x 'aws_cdk|sympy' $(VENV)/lib src || true
 	@touch $@
@@ -52,8 +57,10 @@ demo: $(if $(wildcard $(STAMP)),setup,$(DEMO_STAMP)) ## the whole story on this 
 	@rm -rf build/demo
 	@$(BIN)/affidavit demo --out build/demo $(if $(PROVIDER),--provider $(PROVIDER))
 
-test: setup ## the tests, but for the slow ones
-	@$(call pytest,--workers $(WORKERS) -m "not slow")
+# With ALL=1, as CI asks, the slow ones come first and the others fill the time in which those wait: imported and collected
+# once, and what both kinds need (templates, packages, a sandbox for each worker) is made once.
+test: setup ## the tests, but for the slow ones; ALL=1: all in one run
+	@$(call pytest,--workers $(WORKERS) -m "not slow$(if $(ALL), or slow)")
 
 test-slow: setup ## storms, deployments into the emulator, killed processes, every scenario: minutes each
 	@$(call pytest,--workers 3 $(SLOW))
@@ -79,7 +86,7 @@ clients: setup ## the MCP server with clients from elsewhere (TypeScript, Inspec
 	@$(BIN)/python -m tests.clients
 
 eval: setup ## findings and diagnoses where the truth is known, and chat models that lie; results in build/eval
-	@TMPDIR=$(SCRATCH) $(BIN)/affidavit eval all --out build/eval
+	@TMPDIR=$(SCRATCH) $(BIN)/affidavit eval all --out build/eval $(EVAL)
 
 mutations: setup ## does each rule, check and suppression matter to some scenario? A few minutes
 	@TMPDIR=$(SCRATCH) $(BIN)/affidavit eval nodes --mutations --out build/eval

@@ -1,7 +1,11 @@
 """Nothing here reaches a network: a test that tries learns so at once."""
 
+import os
 import socket
+import ssl
+from functools import cache
 
+import certifi
 import pytest
 from hypothesis import settings
 
@@ -12,6 +16,31 @@ from tests.workers import TOGETHER
 # Timing never fails a test: on a busy machine the first example of a property may take a second.
 settings.register_profile("affidavit", deadline=None)
 settings.load_profile("affidavit")
+
+
+_new_context = ssl.create_default_context
+
+
+@cache
+def _context_of_the_world(*_named: str | None) -> ssl.SSLContext:
+    return _new_context()
+
+
+def _shared_context(
+    purpose: ssl.Purpose = ssl.Purpose.SERVER_AUTH,
+    *,
+    cafile: str | None = None,
+    capath: str | None = None,
+    cadata: str | bytes | None = None,
+) -> ssl.SSLContext:
+    """The authorities of the world are read once, not for each of a thousand requests to 127.0.0.1: no other place is
+    reached from here."""
+    if purpose is ssl.Purpose.SERVER_AUTH and cafile in (None, certifi.where()) and not (capath or cadata):
+        return _context_of_the_world(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    return _new_context(purpose, cafile=cafile, capath=capath, cadata=cadata)
+
+
+ssl.create_default_context = _shared_context
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +65,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.option.workers > 1:
+        _build_the_engine()
         open_nurseries()
+
+
+def _build_the_engine() -> None:
+    """Once, and kept for every process to come: on a new machine each would do its small scan with RE2 of all rules."""
+    from affidavit.index.scanning.rule_slots import slots_of
+    from affidavit.knowledge import load_knowledge
+
+    _ = slots_of(load_knowledge().pack).matcher
 
 
 def _group(item: pytest.Function) -> str | None:

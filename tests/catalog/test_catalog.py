@@ -11,6 +11,7 @@ from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
 from affidavit.index.scanning.crew import scan_files
 from affidavit.index.scanning.rule_slots import LineMeaning, RuleSlots
+from affidavit.matching import matcher
 from affidavit.matching.matcher import ROOM, compile_matcher
 from affidavit.rules.authoring import LineVerdict, judge_line
 from affidavit.rules.pack import RulePack, load_pack
@@ -26,6 +27,12 @@ SUPPRESSIONS = [known.removeprefix("suppressions/") for known in KNOWN if known.
 PACK = load_pack()
 
 Places = set[tuple[str, int]]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of engines of one rule each would push those out of the cache that every other test uses."""
+    monkeypatch.setattr(matcher, "WORTH_KEEPING", float("inf"))
 
 
 @cache

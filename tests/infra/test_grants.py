@@ -50,7 +50,7 @@ RUNS = {
         "collector",
         "host/console",
         "host/eks_access",
-        "host/host_logs",
+        "host/cloudwatch_logs",
         "lifecycle_hooks",
     ),
 }

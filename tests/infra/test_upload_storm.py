@@ -14,7 +14,7 @@ from tests.support.storms import storm
 
 pytestmark = pytest.mark.slow
 
-BUNDLES = storm(30, full=200)
+BUNDLES = storm(15, full=200)
 ANNOUNCED_TWICE = BUNDLES // 5
 CLUSTER = "storm"
 NEEDED = ("AffidavitStorage", "AffidavitState", "AffidavitNodeLogs")

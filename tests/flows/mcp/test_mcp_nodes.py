@@ -259,7 +259,7 @@ def test_hundreds_of_hostile_calls_at_each_door_end_in_an_answer_or_an_error_of_
     with door(["--bundles", str(folder)], {}) as talk:
         offered = [tool for tool in BUILT if tool.name in talk.tools]
         assert len(offered) >= 14
-        for number in range(storm(500, full=5_000)):
+        for number in range(storm(200, full=5_000)):
             tool = offered[number % len(offered)]
             arguments = sendable(hostile_arguments(tool, choose))
             answer = talk.answered(tool.name, **arguments)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.collecting import TOKEN, a_desk
+from tests.support.storms import storm
 
 from affidavit.bootstrap import build_app
 from affidavit.collection.answers import BatchAnswer, CollectAnswer, StatusAnswer
@@ -86,8 +87,9 @@ def desk() -> Desk:
 
 
 @pytest.mark.slow
-def test_of_fifty_callers_at_once_one_starts_in_each_of_twenty_rounds(sandbox: Sandbox, desk: Desk) -> None:
-    nodes = [a_node(sandbox, conduct=Conduct(is_hanging=True)) for _ in range(20)]
+def test_of_fifty_callers_at_once_one_starts_in_each_of_many_rounds(sandbox: Sandbox, desk: Desk) -> None:
+    rounds = storm(6, full=20)
+    nodes = [a_node(sandbox, conduct=Conduct(is_hanging=True)) for _ in range(rounds)]
     requests_before = sandbox.automation.start_requests
     # A slow machine must not end a lease or anybody's patience: here nobody dies.
     desk = replace(desk, lease=timedelta(minutes=5), patience=timedelta(minutes=5))
@@ -104,8 +106,8 @@ def test_of_fifty_callers_at_once_one_starts_in_each_of_twenty_rounds(sandbox: S
             answers = list(pool.map(call, range(50)))
             assert len({answer.execution_id for answer in answers}) == 1
             assert Counter(answer.idempotent for answer in answers) == {True: 49, False: 1}
-    assert [len(sandbox.automation.runs_of(node)) for node in nodes] == [1] * 20
-    assert sandbox.automation.start_requests - requests_before == 20
+    assert [len(sandbox.automation.runs_of(node)) for node in nodes] == [1] * rounds
+    assert sandbox.automation.start_requests - requests_before == rounds
 
 
 def killed(moment: str, what: str, name: str, cluster: str = CLUSTER) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 from tests.support.investigations.workload_scenarios import answers_of, each_scenario
+from tests.support.storms import storm
 
 from affidavit.agent.rules import best_so_far
 from affidavit.agent.subjects.node import NODE
@@ -14,7 +15,7 @@ from affidavit.agent.subjects.node_tools import ERRORS, TRIAGE
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.verification.entry import make_entry
 from affidavit.verification.verify import verify
-from affidavit.workloads.records import TOOL_RESPONSE_SCHEMAS
+from affidavit.workloads.wire import TOOL_RESPONSE_SCHEMAS
 
 ODD: tuple[Any, ...] = (
     None,
@@ -54,7 +55,7 @@ def changed(answer: dict[str, Any], chance: random.Random) -> dict[str, Any]:
 def test_rules_survive_answers_that_are_odd_inside(scenario) -> None:
     chance = random.Random(scenario.scenario_id)
     honest = answers_of(scenario)
-    for _ in range(4):
+    for _ in range(storm(1, full=4)):
         ledger = Ledger()
         for tool, answer in honest.items():
             odd = changed(answer, chance)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.each import for_each
+from tests.support.storms import storm
 
 from affidavit.checks.check import Check
 from affidavit.checks.computation import apply_check
@@ -27,7 +28,7 @@ ODD = st.one_of(
 
 
 @each_check
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=storm(15, full=40), deadline=None)
 @given(data=st.data())
 def test_a_firing_sample_with_bytes_cut_out_and_put_in_never_raises(check: Check, data: st.DataObject) -> None:
     files = data.draw(st.sampled_from(check.samples.fires)).files
@@ -35,7 +36,7 @@ def test_a_firing_sample_with_bytes_cut_out_and_put_in_never_raises(check: Check
 
 
 @each_check
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=storm(8, full=15), deadline=None)
 @given(data=st.data())
 def test_random_bytes_never_raise(check: Check, data: st.DataObject) -> None:
     paths = check.samples.fires[0].files

@@ -1,6 +1,7 @@
 """Repairs of nodes on the sandbox: our own document by version and hash, groups that can do without the node."""
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -84,7 +85,8 @@ class Nodes:
 @pytest.fixture(scope="module")
 def group(sandbox: Sandbox) -> str:
     ssm, name = sandbox.account.client("ssm"), f"workers-{uuid4().hex[:8]}"
-    ssm.create_document(Name=NAME, Content=document_content(), DocumentType="Command")
+    with suppress(ssm.exceptions.DocumentAlreadyExists):  # of another test with the same sandbox
+        ssm.create_document(Name=NAME, Content=document_content(), DocumentType="Command")
     tags = [{"Key": "eks:cluster-name", "Value": "demo", "PropagateAtLaunch": True}]
     sandbox.account.client("autoscaling").create_auto_scaling_group(
         AutoScalingGroupName=name, MinSize=0, MaxSize=9, DesiredCapacity=5, Tags=tags

@@ -1,6 +1,8 @@
 """JSON schemas of a tool: its request as flat arguments, its answer with what the server adds to every answer."""
 
-from typing import Any, cast
+from copy import deepcopy
+from functools import cache
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel
 
@@ -43,7 +45,7 @@ _DEBUG_ENVELOPE: dict[str, Any] = {
 
 
 def input_schema(tool: Tool, *, has_debug: bool) -> dict[str, Any]:
-    schema = _compact(tool.request.model_json_schema(by_alias=True, mode="validation"))
+    schema = _compact(_schema_of(tool.request, "validation"))
     if has_debug:
         asked = {"type": "boolean", "default": False, "description": "Add `_debug` with hashes to the answer."}
         schema["properties"] = {**schema.get("properties", {}), DEBUG: asked}
@@ -52,12 +54,23 @@ def input_schema(tool: Tool, *, has_debug: bool) -> dict[str, Any]:
 
 
 def output_schema(tool: Tool, *, has_debug: bool) -> dict[str, Any]:
-    schema = tool.answer.model_json_schema(by_alias=True, mode="serialization")
+    schema = _schema_of(tool.answer, "serialization")
     cut = TRUNCATION if tool.toolset is Toolset.LAMBDA else {}
     added = {**_ADDED, **cut, **({"_debug": _DEBUG_ENVELOPE} if has_debug else {})}
     schema["properties"] = {**schema.get("properties", {}), **added}
     schema["required"] = sorted({*schema.get("required", []), "success", "truncated", "redacted"})
     return {"type": "object", **_untitled(schema)}
+
+
+def _schema_of(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
+    """A copy for whoever asks: they add to it."""
+    return deepcopy(_generated(model, mode))
+
+
+@cache
+def _generated(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
+    """Once for each process: it takes pydantic half a second for all tools, and each door makes a server."""
+    return model.model_json_schema(by_alias=True, mode=mode)
 
 
 def _compact(schema: dict[str, Any]) -> dict[str, Any]:
