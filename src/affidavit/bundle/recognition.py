@@ -52,6 +52,8 @@ _ARRAY = re.compile(rb'\[\s*\{.{0,2000}?"__REALTIME_TIMESTAMP" ?:', re.DOTALL)
 _IN_KERNEL_BUFFER = re.compile(
     rb"(?:\[ *\d{1,9}\.\d{6}\]|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{6}\S*) [^\s\[:]+(?:\[\d+\])?: "
 )
+# The head of a table that PowerShell wrote: every log of Windows begins so.
+_TABLE_HEAD = re.compile(rb'#TYPE |"[A-Za-z]+","[A-Za-z]+"')
 # Lines that end in a carriage return alone are no lines to any reader of ours.
 _RETURNS = 3
 
@@ -141,7 +143,7 @@ def changes_its_writer(recognition: Recognition, block: bytes) -> bool:
         return False
     lines = _spread(block)
     own = _forms_of(role.holds)
-    strange = [line for line in lines if not any(form.line.match(line) for form in own)]
+    strange = [line for line in lines if not _TABLE_HEAD.match(line) and not any(form.line.match(line) for form in own)]
     return _names_others(lines, role) or bool(own and strange and _of_another_program(strange, role))
 
 

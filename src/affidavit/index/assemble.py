@@ -25,7 +25,7 @@ from affidavit.index.times.clock import BundleClock
 from affidavit.index.times.timestamps import StampKind, stamp_of
 from affidavit.knowledge import Knowledge
 from affidavit.verdict.conclude import VerdictInput, conclude
-from affidavit.verdict.samples import known_graph
+from affidavit.verdict.graph_samples import known_graph
 
 REST_OF_ARCHIVE = "(rest of the archive)"
 # The collector keeps the last 100 MB of these.

@@ -33,6 +33,7 @@ from affidavit.evidence.utf16 import text_of
 from affidavit.index.episodes import (
     FaultSpan,
     goes_on,
+    has_passed,
     in_order,
     is_startup,
     last_outbreak,
@@ -48,6 +49,7 @@ from affidavit.index.scanning.rule_slots import LineMeaning, Slot
 from affidavit.index.times.clock import UNKNOWN, BundleClock, Micros, micros_of, time_of, times_of
 from affidavit.index.times.log_end import logged_until
 from affidavit.rules.entities import SEARCHED
+from affidavit.rules.rule import Repetition
 
 _NO_TIMES: Micros = np.array([], dtype=np.int64)
 
@@ -239,7 +241,7 @@ def _judge(group: _Group, context: _Context) -> _Judged:
     if rule.brief_seconds and was_brief(group.times, rule.brief_seconds, logged_until=_logged_until(group, context)):
         note = BRIEF.format(seconds=rule.brief_seconds)
         return _Judged(severity=Severity.LOW, note=note, state=FaultState.OVER)
-    if rule.repeated is not None and most_within(group.times, rule.repeated.within_seconds) < rule.repeated.times:
+    if rule.repeated is not None and _is_seldom(group, rule.repeated, context):
         note = SELDOM.format(times=rule.repeated.times, seconds=rule.repeated.within_seconds)
         return _Judged(severity=rule.repeated.otherwise, note=note)
     if not rule.cleared_by:
@@ -250,6 +252,17 @@ def _judge(group: _Group, context: _Context) -> _Judged:
         severity=rule.severity,
         state=FaultState.RECOVERED if is_over else FaultState.OPEN,
         episodes=tuple(found),
+    )
+
+
+def _is_seldom(group: _Group, repetition: Repetition, context: _Context) -> bool:
+    """Whether it never came often enough and, where the rule asks for that, the log shows that no more came."""
+    if most_within(group.times, repetition.within_seconds) >= repetition.times:
+        return False
+    if repetition.once_passed and not has_passed(group.times, logged_until=_logged_until(group, context)):
+        return False
+    return repetition.only is None or all(
+        repetition.passing.match(_line_at(group, place)) for place in range(min(len(group.rows), repetition.times))
     )
 
 

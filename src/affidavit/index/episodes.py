@@ -77,10 +77,16 @@ def was_brief(hits: Micros, seconds: int, *, logged_until: int) -> bool:
 
     A single hit may be of somebody who tried once and gave up.
     """
-    if len(hits) < REPEATED or (hits == UNKNOWN).any() or logged_until == UNKNOWN:
+    if len(hits) < REPEATED or not has_passed(hits, logged_until=logged_until):
         return False
-    first, last = int(hits.min()), int(hits.max())
-    return last - first <= seconds * SECOND and logged_until - last >= PASSED * SECOND
+    return int(hits.max()) - int(hits.min()) <= seconds * SECOND
+
+
+def has_passed(hits: Micros, *, logged_until: int) -> bool:
+    """Whether the log went on for long after the last hit. Nobody knows where a time is not known."""
+    if (hits == UNKNOWN).any() or logged_until == UNKNOWN:
+        return False
+    return logged_until - int(hits.max()) >= PASSED * SECOND
 
 
 def merged(starts: Micros) -> Micros:

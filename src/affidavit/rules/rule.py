@@ -68,6 +68,14 @@ class Repetition(_Data):
     times: Annotated[int, Field(ge=2)]
     within_seconds: Annotated[int, Field(ge=1)]
     otherwise: Severity = Severity.INFO
+    once_passed: bool = False
+    """Fewer lines are lowered only once their program logged on for ten minutes without another."""
+    only: Annotated[str, Field(min_length=1)] | None = None
+    """Fewer lines are lowered only if each of them matches this: a reason that passes by itself."""
+
+    @cached_property
+    def passing(self) -> Wordings:
+        return Wordings([self.only] if self.only is not None else [])
 
 
 class Described(_Data):

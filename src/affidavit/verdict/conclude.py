@@ -73,7 +73,9 @@ class _Case:
 
     def verdict(self) -> NodeVerdict:
         roots = self._roots()
-        explained = {name for root in roots for name in (root.id, *self._reached(root.id))}
+        explained = {
+            name for root in roots for name in (root.id, *self._settings_of(root.id), *self._explained_by(root))
+        }
         unexplained = self._unexplained(explained)
         told = tuple(self._root_cause(root) for root in roots)
         state = self._state(bool(unexplained), roots)
@@ -90,6 +92,11 @@ class _Case:
             faults=faults,
         )
 
+    def _explained_by(self, root: SeenCondition) -> list[str]:
+        """What follows from it, and from the settings that made it possible."""
+        told = dict.fromkeys(name for start in (root.id, *self._settings_of(root.id)) for name in self._reached(start))
+        return [name for name in told if name != root.id]
+
     def _refuted(self) -> frozenset[str]:
         """Conditions that only lines claim and a measurement denies. A condition that was itself measured stands."""
         facts = {fact.id for fact in self.evidence.facts}
@@ -102,7 +109,7 @@ class _Case:
     def _roots(self) -> list[SeenCondition]:
         """The causes to lead with: those open now or, when nothing is open, those that are over."""
         able = [each for each in self.seen.values() if self._can_lead(each)]
-        open_now = [each for each in able if each.is_open or (each.holds_on and self._explains_open(each.id))]
+        open_now = [each for each in able if each.is_open or (self._may_hold_on(each) and self._explains_open(each.id))]
         over = [each for each in able if each not in open_now and each.worth_explaining]
         is_anything_open = open_now or any(
             each.is_open and each.worth_explaining and each.condition.role is CauseRole.EFFECT
@@ -114,18 +121,38 @@ class _Case:
     def _can_lead(self, each: SeenCondition) -> bool:
         if each.condition.role is CauseRole.EFFECT or each.is_harmless or each.id in self.refuted:
             return False
-        if not self._is_first(each.id):
+        if not self._is_first(each.id) or self._only_makes_possible(each):
             return False
         if each.condition.role is CauseRole.STATE or not each.worth_explaining:
             return self._explains_open(each.id)
         return True
 
+    def _only_makes_possible(self, each: SeenCondition) -> bool:
+        """Whether it is a setting, and a fault that it made possible leads itself."""
+        return any(each.id in self._settings_of(link.effect.id) for link in self.effects.get(each.id, ()))
+
+    @staticmethod
+    def _may_hold_on(each: SeenCondition) -> bool:
+        return each.holds_on or each.fell_silent
+
     def _explains_open(self, name: str) -> bool:
         return any(self.seen[other].is_open and self.seen[other].worth_explaining for other in self._reached(name))
 
     def _is_first(self, name: str) -> bool:
-        """Whether nothing seen explains it, except conditions that it explains itself and that began no earlier."""
-        return all(other in self._reached(name) and self._is_earlier(name, other) for other in self._ancestors(name))
+        """Whether nothing seen explains it, except conditions that it explains itself and that began no earlier, and
+        settings that made it possible."""
+        settings = self._settings_of(name)
+        return all(
+            other in settings or (other in self._reached(name) and self._is_earlier(name, other))
+            for other in self._ancestors(name)
+        )
+
+    def _settings_of(self, name: str) -> list[str]:
+        """Settings that made a fault possible which stands in lines of its own."""
+        each = self.seen[name]
+        if each.condition.role is not CauseRole.CAUSE or not each.worth_explaining:
+            return []
+        return [link.cause.id for link in self.causes.get(name, ()) if link.cause.condition.only_allows]
 
     def _is_earlier(self, name: str, other: str) -> bool:
         mine, theirs = self.seen[name], self.seen[other]
@@ -185,10 +212,11 @@ class _Case:
         return candidates(each, self.graph, self.seen, facts, self.evidence.files)
 
     def _root_cause(self, root: SeenCondition) -> RootCause:
-        reached = self._reached(root.id)
+        reached = self._explained_by(root)
         explains = [found.finding_id for name in reached for found in self.seen[name].findings]
         first = self._first_sign(root)
         mine = [found.finding_id for found in sorted(root.findings, key=lambda found: found is not first)]
+        mine += [found.finding_id for name in self._settings_of(root.id) for found in self.seen[name].findings]
         lead = first or root.lead
         return RootCause(
             cause=root.condition.name,
@@ -198,7 +226,7 @@ class _Case:
             still_open=root.is_open,
             explains=tuple(dict.fromkeys(each for each in explains if each not in mine)),
             evidence=tuple(mine),
-            proof=tuple(self._proof(root.id, reached)),
+            proof=tuple(self._proof([root.id, *self._settings_of(root.id)], reached)),
             confidence=self._certainty(root, reached),
             first_step=self.evidence.first_steps.get(lead.rule, ""),
             on=entity_line(root),
@@ -231,8 +259,8 @@ class _Case:
         found = root.outbreak_before(min(effects))
         return root.began if found is None else found[0]
 
-    def _proof(self, root: str, reached: Sequence[str]) -> list[CausalLink]:
-        inside = {root, *reached}
+    def _proof(self, roots: Sequence[str], reached: Sequence[str]) -> list[CausalLink]:
+        inside = {*roots, *reached}
         return [
             CausalLink(
                 cause=link.cause.lead.finding_id,

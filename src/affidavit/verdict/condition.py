@@ -105,6 +105,10 @@ class Condition(_Data):
     causes: tuple[CausalEdge, ...] = ()
     seen_late: Span = timedelta(0)
     """Its first line can come so long after its effects began."""
+    only_allows: bool = False
+    """A limit or a size, usual on many nodes: it confirms the fault that is in the logs, and never leads instead."""
+    from_start: bool = False
+    """Every node begins in it, so that it began before its cause says nothing. That it holds on is the fault."""
     lasts: bool = False
     """It stays until somebody acts, even if no further line says so."""
     refuted_by: Texts = ()

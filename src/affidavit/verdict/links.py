@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from affidavit.verdict.graph import CausalGraph, CausalPath
 from affidavit.verdict.seen_conditions import SeenCondition, lines_by_file
-from affidavit.verdict.timing import NodeClocks, can_precede
+from affidavit.verdict.timing import NodeClocks, can_precede, fell_silent_together
 
 # When at least this share of an effect's lines also belongs to the cause, the lines name their own cause.
 _MOSTLY = 0.5
@@ -45,7 +45,9 @@ def _link(
     clocks: NodeClocks,
     seen: Mapping[str, SeenCondition],
 ) -> AcceptedLink | None:
-    if effect.is_harmless or (effect.is_open and not cause.holds_on):
+    if effect.is_harmless or (
+        effect.is_open and not cause.holds_on and not fell_silent_together(cause, effect, clocks)
+    ):
         return None
     # When a condition in between is seen, its two shorter links are used instead.
     if any(step in seen and not seen[step].is_harmless for step in path.through):

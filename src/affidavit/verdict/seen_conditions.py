@@ -51,6 +51,12 @@ class SeenCondition:
         return self.is_open or (self.condition.lasts and any(finding.state is FaultState.OVER for finding in told))
 
     @cached_property
+    def fell_silent(self) -> bool:
+        """Over because nothing more was logged of it, not because a line said so."""
+        told = self.worth_explaining or self.findings
+        return any(finding.state is FaultState.OVER for finding in told)
+
+    @cached_property
     def current(self) -> tuple[Finding, ...]:
         """Findings that are open now, or all when none is. Notes, such as a start, do not say when a fault began."""
         told = self.worth_explaining or self.findings

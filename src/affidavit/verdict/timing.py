@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from affidavit.errors import InvariantBroken
 from affidavit.evidence.finding import Finding
 from affidavit.verdict.condition import CauseRole
 from affidavit.verdict.graph import CausalPath
@@ -12,6 +13,10 @@ from affidavit.verdict.seen_conditions import SeenCondition
 
 # Two daemons log the same event within seconds of each other, in either order.
 TOGETHER = timedelta(seconds=15)
+# What a hanging node still logs comes so soon after the last line of what made it hang.
+SILENT_AFTER = timedelta(minutes=10)
+# What was logged so shortly before the collection went on.
+STILL_LOGGED = timedelta(minutes=30)
 # Times since boot follow the processor's clock, which nobody corrects: it drifts by minutes in a few days.
 KERNEL_DRIFT = 0.002
 _KERNEL_FILES = re.compile(r"(?:^|/)dmesg(?:\.|$)")
@@ -84,12 +89,29 @@ def can_precede(cause: SeenCondition, effect: SeenCondition, path: CausalPath, c
     if cause.began is None or effect.began is None:
         return True
     slack = clocks.between(cause, effect)
-    is_late = not cause.may_be_older and cause.began - cause.condition.seen_late - slack > effect.began
+    known_by = _moment_it_counts(effect)
+    is_late = not cause.may_be_older and cause.began - cause.condition.seen_late - slack > known_by
     if is_late and not (clocks.stepped and _stands_before(cause, effect)):
         return _has_outbreak_before(cause, effect.began, path, slack)
     if _stays(cause) or cause.ended is None:
         return True
     return effect.began <= cause.ended + path.within + slack
+
+
+def fell_silent_together(cause: SeenCondition, effect: SeenCondition, clocks: NodeClocks) -> bool:
+    """Whether the effect counts as open only because no line ended it: it was last seen with its cause, long before the
+    collection. A node that hangs stops to log."""
+    if not cause.fell_silent or cause.ended is None or effect.ended is None or clocks.collected_at is None:
+        return False
+    return effect.ended <= min(cause.ended + SILENT_AFTER, clocks.collected_at - STILL_LOGGED)
+
+
+def _moment_it_counts(effect: SeenCondition) -> datetime:
+    """When it began; of what every node begins in, when it was last seen."""
+    moment = effect.ended if effect.condition.from_start else effect.began
+    if moment is None:
+        raise InvariantBroken(f"{effect.id} has a beginning, so it has an end")
+    return moment
 
 
 def _has_outbreak_before(cause: SeenCondition, began: datetime, path: CausalPath, slack: timedelta) -> bool:

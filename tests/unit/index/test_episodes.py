@@ -186,6 +186,18 @@ def test_what_is_a_fault_only_when_repeated_is_lowered_when_seldom(tmp_path: Pat
     assert burst.severity is Severity.CRITICAL
 
 
+def test_a_try_that_failed_once_is_lowered_only_when_the_log_goes_on_without_another(tmp_path: Path) -> None:
+    repeated = {"times": 2, "within_seconds": 1800, "otherwise": "low", "once_passed": True}
+    passed = finding(log((900, "KAPUT"), (10, "fine")), tmp_path / "a", repeated=repeated)
+    assert passed.severity is Severity.LOW
+    last_words = finding(log((900, "fine"), (20, "KAPUT"), (10, "fine")), tmp_path / "b", repeated=repeated)
+    assert last_words.severity is Severity.CRITICAL
+    for_good = finding(log((900, "KAPUT"), (10, "fine")), tmp_path / "d", repeated={**repeated, "only": "timeout"})
+    assert for_good.severity is Severity.CRITICAL
+    again = finding(log((1500, "KAPUT"), (900, "KAPUT"), (10, "fine")), tmp_path / "c", repeated=repeated)
+    assert again.severity is Severity.CRITICAL
+
+
 @pytest.mark.parametrize(
     ("events", "fields", "quoted"),
     [

@@ -182,6 +182,31 @@ def test_collection_time_comes_from_content_then_name_then_files(
 
 
 @pytest.mark.parametrize(
+    ("changed", "collected", "source"),
+    [
+        (datetime(2026, 1, 15, 11, tzinfo=UTC), datetime(2026, 1, 15, 11, tzinfo=UTC), "file modification times"),
+        (
+            datetime(2026, 5, 2, tzinfo=UTC),
+            datetime(2026, 1, 15, 9, 30, tzinfo=UTC),
+            "newest line, its year by file modification times",
+        ),
+        (
+            datetime(2027, 1, 2, tzinfo=UTC),
+            datetime(2026, 1, 15, 9, 30, tzinfo=UTC),
+            "newest line, its year by file modification times",
+        ),
+    ],
+)
+def test_a_bundle_that_was_copied_later_was_collected_when_its_last_line_was_written(
+    tmp_path: Path, changed: datetime, collected: datetime, source: str
+) -> None:
+    logs = _logs(tmp_path, {"a.log": b"Jan 15 09:00:00 h x: y\n", "b.log": b"Jan 15 09:30:00 h x: y\n"})
+    clock = read_clock(name="b.tar.gz", logs=logs, modified=changed)
+    assert (clock.collected_at, clock.collected_from) == (collected, source)
+    assert clock.gaps, "the year is a guess, and told"
+
+
+@pytest.mark.parametrize(
     ("files", "collected", "source"),
     [
         ({"journal.log": b"Jan 15 10:06:00 h x: y\n"}, (10, 6), "newest line"),

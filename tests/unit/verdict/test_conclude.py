@@ -13,7 +13,7 @@ from affidavit.evidence.severity import Severity
 from affidavit.evidence.verdict import NodeVerdict, Refutation, VerdictState
 from affidavit.knowledge import load_knowledge
 from affidavit.verdict.conclude import Fact, VerdictInput, conclude
-from affidavit.verdict.samples import known_graph
+from affidavit.verdict.graph_samples import known_graph
 
 START = datetime(2026, 1, 15, 10, tzinfo=UTC)
 COLLECTED = START + timedelta(hours=3)
@@ -376,3 +376,30 @@ def test_a_change_of_a_package_leads_what_broke_right_after_it() -> None:
     broken = seen("kubelet.cannot-run", 2), seen("kubelet.container-runtime-down", 1)
     assert leads(verdict_on(change, *broken)) == ["F-001"]
     assert leads(verdict_on(change, seen("kernel.conntrack-table-full", 2))) == ["F-002"], "another matter"
+
+
+def test_a_node_that_hung_is_explained_by_what_was_last_seen_with_its_trouble() -> None:
+    """Nothing was logged for two hours before the collection, so no line could end the trouble."""
+    hang = seen("kernel.soft-lockup", 0, until=8, state=FaultState.OVER)
+    trouble = seen("kubelet.pleg-not-healthy", 4, until=6)
+    assert leads(verdict_on(hang, trouble)) == ["F-001"]
+    went_on = seen("kubelet.pleg-not-healthy", 4, until=170)
+    assert leads(verdict_on(hang, went_on)) == [], "it went on without the hang"
+    recovered = replace(hang, state=FaultState.RECOVERED)
+    assert leads(verdict_on(recovered, trouble)) == [], "a line said that the hang was over"
+
+
+def test_what_every_node_begins_in_may_be_older_than_its_cause() -> None:
+    waiting = seen("kubelet.network-plugin-not-ready", 0)
+    explained = verdict_on(waiting, seen("cni.subnet-addresses-exhausted", 2))
+    assert (leads(explained), explained.unexplained) == (["F-002"], ())
+    too_early = verdict_on(seen("kubelet.sandbox-creation-failed", 0), seen("cni.subnet-addresses-exhausted", 2))
+    assert [entry.finding_ids for entry in too_early.unexplained] == [("F-001",)]
+
+
+def test_a_usual_limit_confirms_the_fault_that_shows_and_does_not_lead_in_its_place() -> None:
+    limit = seen("sysctls.conntrack-limit-low", None, detail="65536")
+    full = seen("kernel.conntrack-table-full", 0)
+    verdict = verdict_on(limit, full, seen("coredns.upstream-timeout", 1))
+    assert [cause.evidence for cause in verdict.root_causes] == [("F-002", "F-001")]
+    assert verdict.root_causes[0].explains == ("F-003",)

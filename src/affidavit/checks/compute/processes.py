@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from affidavit.checks.compute.numbers import decimal, whole
 from affidavit.checks.compute.sysctl import SYSCTLS, settings_of
@@ -10,6 +11,7 @@ from affidavit.checks.text import Document, named
 
 PS = "system/ps.txt"
 TOP = "system/top.txt"
+_PER_GIGABYTE = {"KiB": 1 << 20, "MiB": 1 << 10, "GiB": 1}
 _TICKS = 100  # of /proc/<pid>/stat a second, on every EKS kernel
 
 
@@ -91,7 +93,7 @@ def io_delay(documents: Sequence[Document], *, seconds: float, percent: float) -
 
 
 def memory_available(
-    documents: Sequence[Document], *, below_percent: float, from_percent: float = 0
+    documents: Sequence[Document], *, below_percent: float, from_percent: float = 0, below_gigabytes: float = inf
 ) -> Iterator[Found]:
     """The head of `top`, in KiB or MiB: the total stands on the Mem line, the available on the Swap line."""
     for document in documents:
@@ -103,7 +105,10 @@ def memory_available(
                 total = decimal(words[0]) or 0.0
             elif head.rstrip().endswith(" Swap") and words[-2:] == ["avail", "Mem"]:
                 free = decimal(words[-3]) if len(words) > 2 else None
-                if free is not None and total > 0 and from_percent <= 100 * free / total < below_percent:
+                per_gigabyte = _PER_GIGABYTE.get(head.split()[0], 1)
+                if free is None or total <= 0 or free >= below_gigabytes * per_gigabyte:
+                    return
+                if from_percent <= 100 * free / total < below_percent:
                     yield Shown(document.path, number, f"{100 * free / total:.1f} % of the memory is available")
                 return
 

@@ -5,10 +5,10 @@ The same arguments give the same bytes: no clock, no machine name and no hash or
 
 from affidavit.evaluation.generator.bulk.bundle import BulkFile, BulkPlant, BulkSpec, BulkTruth, write_bulk
 from affidavit.evaluation.generator.bundle import GeneratedBundle, generate
+from affidavit.evaluation.generator.bundle_truth import BundleTruth, Problem
 from affidavit.evaluation.generator.faults import fault_names
 from affidavit.evaluation.generator.packing import write
 from affidavit.evaluation.generator.spec import BundleSpec, Form, Layout
-from affidavit.evaluation.generator.truth import BundleTruth, Problem
 
 __all__ = [
     "BulkFile",

@@ -6,6 +6,7 @@ import tarfile
 from dataclasses import dataclass, replace
 
 from affidavit.evaluation.generator.archives import stored_gzip, tarball
+from affidavit.evaluation.generator.bundle_truth import BundleTruth
 from affidavit.evaluation.generator.command_outputs import put_outputs
 from affidavit.evaluation.generator.data import Data, load, mapping
 from affidavit.evaluation.generator.faults import edits
@@ -13,7 +14,6 @@ from affidavit.evaluation.generator.logs import Streams, put_logs, streams_of
 from affidavit.evaluation.generator.node import GeneratedNode, node_of
 from affidavit.evaluation.generator.spec import BundleSpec, Form
 from affidavit.evaluation.generator.tree import Tree
-from affidavit.evaluation.generator.truth import BundleTruth
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,10 +7,10 @@ A tree maps a path to its text. Later trees of a layout overlay earlier ones; nu
 from collections.abc import Sequence
 from random import Random
 
+from affidavit.evaluation.generator.bundle_truth import Problem
 from affidavit.evaluation.generator.data import Data, load, mapping, texts
 from affidavit.evaluation.generator.faults import PlantedEdit
 from affidavit.evaluation.generator.tree import Tree
-from affidavit.evaluation.generator.truth import Problem
 
 _MARK = "\ufeff"
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from affidavit.evaluation.generator.bundle_truth import Problem
 from affidavit.evaluation.generator.data import Data, items, load, mapping, texts
 from affidavit.evaluation.generator.events import DaemonEvent, Mark, noise
 from affidavit.evaluation.generator.faults import planted
@@ -11,7 +12,6 @@ from affidavit.evaluation.generator.node import Container, GeneratedNode, Pod
 from affidavit.evaluation.generator.text.clock_text import stamp
 from affidavit.evaluation.generator.text.formats import FORMATS, Format, cri, quoted
 from affidavit.evaluation.generator.tree import Tree
-from affidavit.evaluation.generator.truth import Problem
 
 Streams = Mapping[str, Sequence[DaemonEvent]]
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 
 from affidavit.evaluation.generator.archives import stored_gzip
+from affidavit.evaluation.generator.bundle_truth import Problem
 from affidavit.evaluation.generator.node import GeneratedNode
 from affidavit.evaluation.generator.spec import Layout
-from affidavit.evaluation.generator.truth import Problem
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from affidavit.ports.json import JsonValue
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
 from affidavit.verification.entry import Entry
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS
+from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 
 # A shorter part of a text proves nothing: it is found almost anywhere.
 _SHORTEST_PART = 8

@@ -7,7 +7,7 @@ those lines has it; a finding is true when all its listed lines belong to known 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from affidavit.evaluation.generator.truth import BundleTruth, Problem
+from affidavit.evaluation.generator.bundle_truth import BundleTruth, Problem
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 

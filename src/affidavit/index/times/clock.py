@@ -33,6 +33,8 @@ _FIRST, _LAST = (
 )
 _STALE = timedelta(days=31)
 _AHEAD = timedelta(hours=1)
+_COPIED = timedelta(hours=6)
+MODIFIED = "file modification times"
 _NAME_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[_T](\d\d):?(\d\d)-?(?:UTC)?")
 _BOOT_LINE = re.compile(rb"^btime (\d{9,11})$", re.MULTILINE)
 _JOURNAL_BOOT = re.compile(rb"^ *0 [0-9a-f]{32} [A-Z][a-z]{2} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC", re.MULTILINE)
@@ -114,7 +116,7 @@ def read_clock(*, name: str, logs: Mapping[str, Path], modified: datetime | None
     gaps: list[str] = []
     if collected_at is None:
         gaps.append("nothing in the bundle shows when it was collected: lines without a year have no time")
-    elif collected_from == "file modification times":
+    elif MODIFIED in collected_from:
         gaps.append("the year of lines without one was taken from file modification times")
     if booted_from == "last_reboot":
         gaps.append("boot time is known to the minute only: times of dmesg lines are up to 60 s early")
@@ -137,8 +139,17 @@ def _collected(name: str, logs: Mapping[str, Path], modified: datetime | None) -
     if named is not None:
         return named, "bundle name"
     if (changed := _plausible(modified)) is not None:
-        return changed, "file modification times"
+        return _no_later_than_copied(changed, [stamp for end in ends for stamp in end.yearless])
     return None, "unknown"
+
+
+def _no_later_than_copied(changed: datetime, yearless: list[int]) -> tuple[datetime, str]:
+    """Copying a bundle changes the times of its files. A node logs until its bundle is made: silence for hours in every
+    file means that the files were touched later."""
+    newest = time_of(int(_with_year(np.array(yearless, dtype=np.int64), changed).max(initial=UNKNOWN)))
+    if newest is None or changed - newest <= _COPIED:
+        return changed, MODIFIED
+    return newest, f"newest line, its year by {MODIFIED}"
 
 
 def _named_time(name: str) -> datetime | None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from affidavit.workloads import records
+from affidavit.workloads import wire
 from affidavit.yaml_text import load_yaml
 
 _FILE = Path(__file__).parent / "vocabulary.yaml"
@@ -35,7 +35,7 @@ def _words() -> frozenset[str]:
 
 def _field_names() -> set[str]:
     """Names of settings and fields that tool answers have."""
-    shapes = (shape for shape in vars(records).values() if isinstance(shape, type))
+    shapes = (shape for shape in vars(wire).values() if isinstance(shape, type))
     fields = (getattr(shape, "model_fields", {}) for shape in shapes)
     return {name.casefold() for names in fields for name in names}
 
