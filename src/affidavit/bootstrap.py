@@ -122,8 +122,8 @@ def _aws_app(settings: Settings) -> App:
     # Here, not above: a laptop without AWS needs no boto3, and loading it takes longer than `--help` may.
     from affidavit.adapters.aws.clients import AwsClients
     from affidavit.adapters.aws.collector import SsmNodeCollector
+    from affidavit.adapters.aws.host.cloudwatch_logs import CloudWatchHostLogs
     from affidavit.adapters.aws.host.console import Ec2Console
-    from affidavit.adapters.aws.host.host_logs import CloudWatchHostLogs
     from affidavit.adapters.aws.lifecycle_hooks import AutoScalingHooks
     from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
     from affidavit.adapters.aws.storage.objects import S3ObjectStore

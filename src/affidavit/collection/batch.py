@@ -33,7 +33,7 @@ from affidavit.collection.tasks import Task, TaskState, a_task
 from affidavit.errors import AffidavitError, InputRefused, NotFound
 from affidavit.ports.node_directory import Node
 from affidavit.ports.table import Absent, AnyOf, ConditionFailed, Lacks, Put
-from affidavit.waiting import who_waits
+from affidavit.progress import who_waits
 from affidavit.wire.budget import fit, more_bytes
 from affidavit.wire.records import NextCall, cut
 

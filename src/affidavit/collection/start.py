@@ -9,7 +9,7 @@ from affidavit.collection.rows import EXECUTION_LIFE, KnownExecution, Reservatio
 from affidavit.collection.service import Desk
 from affidavit.errors import AffidavitError, InvariantBroken, NotFound
 from affidavit.ports.table import Absent, ConditionFailed, Key, Lacks, Put, Update, Write
-from affidavit.waiting import who_waits
+from affidavit.progress import who_waits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -135,7 +135,7 @@ def node_states(app: App) -> NodeStates | None:
     """How the control plane sees nodes, where settings say how its API is reached."""
     if app.control_plane is None:
         return None
-    from affidavit.node_evidence.node_state import ControlPlaneStates
+    from affidavit.node_evidence.control_plane_state import ControlPlaneStates
 
     return ControlPlaneStates(control_plane=app.control_plane)
 

@@ -1,4 +1,4 @@
-"""Parses the catalog's regular expressions into trees, so that other patterns can be made from them.
+"""Parses regular expressions into trees, so that other patterns can be made from them.
 
 Only what the catalog uses is understood; anything else is refused when the patterns are loaded.
 """

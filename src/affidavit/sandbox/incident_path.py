@@ -21,7 +21,7 @@ from affidavit.sandbox.account.repair_people import RepairPeople, make_repair_pe
 from affidavit.sandbox.aws.alarm_clock import AlarmClock
 from affidavit.sandbox.aws.alert_queue import make_queue
 from affidavit.sandbox.aws.clients import EmulatorClients
-from affidavit.sandbox.aws.vpc_gate import VpcGate, function_may_leave
+from affidavit.sandbox.aws.emulated_egress import VpcGate, function_may_leave
 from affidavit.sandbox.processes.child import Child
 from affidavit.sandbox.processes.kept_alive import KeptAlive
 from affidavit.sandbox.sandbox import Sandbox

@@ -3,7 +3,7 @@
 from affidavit.baselines.capture import Captures
 from affidavit.baselines.differences import StateChange, compare
 from affidavit.ports.workload_inspector import WorkloadInspector
-from affidavit.workloads.records import BaselineDiffResponse, NotRead, StateDifference
+from affidavit.workloads.wire import BaselineDiffResponse, NotRead, StateDifference
 
 
 def baseline_diff(captures: Captures | None, inspector: WorkloadInspector, name: str) -> BaselineDiffResponse:

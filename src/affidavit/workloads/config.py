@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from affidavit.ports.json import Item
 from affidavit.ports.workload_inspector import WorkloadInspector
 from affidavit.workloads.partial_answers import Parts
-from affidavit.workloads.records import FunctionMetrics, LambdaConfigResponse, VpcMembership, Window, iso
+from affidavit.workloads.wire import FunctionMetrics, LambdaConfigResponse, VpcMembership, Window, iso
 
 METRICS_WINDOW = timedelta(hours=1)
 

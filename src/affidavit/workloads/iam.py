@@ -11,8 +11,8 @@ from affidavit.ports.workload_inspector import LogLine, WorkloadInspector
 from affidavit.workloads.denials import DATABASE_LOGIN, Denial, database_users, denials
 from affidavit.workloads.logs import SEARCHED, log_group, recent_lines
 from affidavit.workloads.partial_answers import Parts
-from affidavit.workloads.records import Document, IAMStateResponse, KmsKeyState, SimulatedDecision
 from affidavit.workloads.resource_names import bucket_arns, database_user_arns
+from affidavit.workloads.wire import Document, IAMStateResponse, KmsKeyState, SimulatedDecision
 
 SIMULATED_AT_MOST = 10
 BUCKETS_AT_MOST = 5

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict
 
 from affidavit.ports.json import Item
 from affidavit.ports.workload_inspector import LogLine, WorkloadInspector
-from affidavit.waiting import who_waits
-from affidavit.workloads.records import LogEvent, LogsResponse, NotRead, Window, iso
+from affidavit.progress import who_waits
+from affidavit.workloads.wire import LogEvent, LogsResponse, NotRead, Window, iso
 
 MESSAGE_SHOWN = 4_000
 READ_LIMIT = 1_000

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from affidavit.ports.json import Item
 from affidavit.ports.workload_inspector import WorkloadInspector
 from affidavit.workloads.partial_answers import Parts
-from affidavit.workloads.records import (
+from affidavit.workloads.wire import (
     DnsState,
     Document,
     EgressRule,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from affidavit.errors import AffidavitError, NotFound
-from affidavit.workloads.records import NotRead
+from affidavit.workloads.wire import NotRead
 
 Part = TypeVar("Part")
 

@@ -17,7 +17,7 @@ from affidavit.workloads.config import lambda_config
 from affidavit.workloads.iam import iam_state
 from affidavit.workloads.logs import recent_logs
 from affidavit.workloads.network import network_state
-from affidavit.workloads.records import (
+from affidavit.workloads.wire import (
     TOOL_ARG_SCHEMAS,
     Answer,
     BaselineDiffResponse,

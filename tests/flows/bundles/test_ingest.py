@@ -36,7 +36,7 @@ from affidavit.nodes.library.library import Library
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.fleet import cluster_health
 from affidavit.nodes.questions.validate import validate
-from affidavit.nodes.wire.errors import ErrorsRequest
+from affidavit.nodes.wire.findings_page import ErrorsRequest
 from affidavit.nodes.wire.fleet import ClusterHealthRequest
 from affidavit.nodes.wire.validate import ValidateRequest
 from affidavit.ports.node_directory import Node

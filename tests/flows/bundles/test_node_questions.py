@@ -27,8 +27,8 @@ from affidavit.nodes.questions.summarize import summarize
 from affidavit.nodes.questions.validate import validate
 from affidavit.nodes.questions.verify_report import verify_report
 from affidavit.nodes.wire.correlate import CorrelateRequest
-from affidavit.nodes.wire.errors import ErrorsRequest
 from affidavit.nodes.wire.files import ArtifactRequest, ListBundleFilesRequest
+from affidavit.nodes.wire.findings_page import ErrorsRequest
 from affidavit.nodes.wire.fleet import ClusterHealthRequest, CompareNodesRequest
 from affidavit.nodes.wire.network_storage import CheckStatus, DiagnosticsAnswer, DiagnosticsRequest
 from affidavit.nodes.wire.read import ReadRequest

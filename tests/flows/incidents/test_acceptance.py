@@ -14,7 +14,7 @@ from affidavit.sandbox.account.function_account import FUNCTION
 from affidavit.verification.entry import make_entry
 from affidavit.verification.verify import verify
 from affidavit.workloads.questions import Workloads
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS
+from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 
 pytestmark = pytest.mark.slow
 

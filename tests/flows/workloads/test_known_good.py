@@ -21,7 +21,7 @@ from affidavit.baselines.store import KnownGoodStore
 from affidavit.errors import Conflict, EvidenceUnavailable, NotFound
 from affidavit.ports.clock import SystemClock
 from affidavit.workloads.questions import Workloads
-from affidavit.workloads.records import BaselineDiffResponse
+from affidavit.workloads.wire import BaselineDiffResponse
 
 FUNCTION = "data-processor"
 ROLE = "data-processor-role"

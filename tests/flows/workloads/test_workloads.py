@@ -13,7 +13,7 @@ from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.ports.clock import SystemClock
 from affidavit.ports.table import Table
 from affidavit.sandbox.account.function_account import package
-from affidavit.workloads.records import TOOL_RESPONSE_SCHEMAS
+from affidavit.workloads.wire import TOOL_RESPONSE_SCHEMAS
 
 FUNCTION = "data-processor"
 

@@ -16,9 +16,9 @@ from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
 from affidavit.ports.clock import SystemClock
 from affidavit.sandbox.account.function_account import FUNCTION, SeededAccount, seed_account
 from affidavit.sandbox.aws.clients import EmulatorClients
+from affidavit.sandbox.aws.emulated_egress import VpcGate, function_may_leave
 from affidavit.sandbox.aws.emulator import Emulator
 from affidavit.sandbox.aws.resources import Account
-from affidavit.sandbox.aws.vpc_gate import VpcGate, function_may_leave
 from affidavit.workloads.questions import Workloads
 
 REGION = "ca-central-1"

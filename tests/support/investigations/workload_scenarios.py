@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario, load_workload_scenarios
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS
+from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 from tests.support.each import for_each
 
 SCENARIOS = {scenario.scenario_id: scenario for scenario in load_workload_scenarios()}

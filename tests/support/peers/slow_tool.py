@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from affidavit.entrypoints.mcp.server import build_server
 from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset
-from affidavit.waiting import Abandoned, who_waits
+from affidavit.progress import Abandoned, who_waits
 from affidavit.wire.records import ToolAnswer, ToolRequest
 from tests.support.peers.mcp_server import calls_over
 

@@ -29,7 +29,7 @@ from affidavit.errors import AffidavitError, InputRefused, UpstreamFailed
 from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario
 from affidavit.incidents.attempt.diagnostician import ErrorCategory, RunOutcome
 from affidavit.wire.budget import MOST_BYTES
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS
+from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 
 from .support import investigate, scenario
 

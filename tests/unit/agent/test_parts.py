@@ -27,7 +27,7 @@ from affidavit.evidence.diagnosis import TokenUsage
 from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.workloads.descriptions import EXAMPLE
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS
+from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 
 from .support import CountingTools, scenario
 

@@ -18,7 +18,7 @@ from affidavit.incidents.intake.event_reader import readings_of
 from affidavit.verification.assess import assess, graded
 from affidavit.verification.verify import verify
 from affidavit.workloads.logs import ONLY_NEWEST
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS
+from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 
 
 def ledger_of(scenario: WorkloadScenario, *tools: str) -> Ledger:

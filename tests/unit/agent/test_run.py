@@ -22,7 +22,7 @@ from affidavit.ports.json import JsonValue
 from affidavit.sandbox.chat_models.bedrock import Refuses, ScriptedText
 from affidavit.sandbox.chat_models.scripts import denied, failing, good, hung, throttled, unforced
 from affidavit.verification.verify import verify
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS
+from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 
 from .support import QUICK, CountingTools, Memory, incident, investigate, scenario, toolbox
 

@@ -29,11 +29,11 @@ from affidavit.nodes.wire.search import SearchRequest
 from affidavit.ports.json import Item
 from affidavit.ports.table import Key, Table
 from affidavit.settings import Settings
-from affidavit.workloads import records
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS, TOOL_RESPONSE_SCHEMAS, Answer
+from affidavit.workloads import wire
+from affidavit.workloads.wire import TOOL_ARG_SCHEMAS, TOOL_RESPONSE_SCHEMAS, Answer
 
 RECORDS: dict[str, type[BaseModel]] = {
-    name: getattr(diagnosis, name, None) or getattr(records, name) for name in CONTRACT["records"]
+    name: getattr(diagnosis, name, None) or getattr(wire, name) for name in CONTRACT["records"]
 }
 DAY_SECONDS = 86_400
 

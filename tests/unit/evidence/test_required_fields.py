@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer, RemediationStep, TokenUsage
-from affidavit.workloads.records import LogEvent
+from affidavit.workloads.wire import LogEvent
 
 POINTER = {
     "tool": "get_recent_logs",

@@ -9,7 +9,7 @@ from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.errors import NotFound
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
-from affidavit.fleet.athena import table_statements
+from affidavit.fleet.athena_tables import table_statements
 from affidavit.fleet.inquiry import FleetScope, Inquiry
 from affidavit.fleet.local import ask_folder
 from affidavit.fleet.publish import publish

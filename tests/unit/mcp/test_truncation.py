@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from affidavit.entrypoints.mcp.tools.truncation import truncation_of
-from affidavit.workloads.records import LogEvent, LogsResponse
+from affidavit.workloads.wire import LogEvent, LogsResponse
 
 NOW = datetime(2026, 1, 15, tzinfo=UTC).isoformat()
 

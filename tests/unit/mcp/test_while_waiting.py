@@ -24,7 +24,7 @@ from affidavit.entrypoints.mcp.tools.catalog import NODES
 from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset
 from affidavit.nodes.ingest import directory
 from affidavit.nodes.library.library import Library
-from affidavit.waiting import Abandoned, Waiting, waited_for_by, who_waits
+from affidavit.progress import Abandoned, Waiting, waited_for_by, who_waits
 from affidavit.wire.records import ToolAnswer, ToolRequest
 
 FILES = {"kubelet/kubelet.log": b"Jan 15 10:30:00 ip kubelet[1]: fine\n" * 1000}

@@ -17,7 +17,7 @@ from affidavit.entrypoints.mcp.tools.workload_budget import LEFT_OUT, shortened
 from affidavit.evaluation.incidents.workload_scenarios import load_workload_scenarios, patched
 from affidavit.wire.budget import LEAST_BYTES, MAX_BYTES
 from affidavit.workloads.logs import ONLY_NEWEST
-from affidavit.workloads.records import (
+from affidavit.workloads.wire import (
     ChangesResponse,
     IAMStateResponse,
     LogEvent,

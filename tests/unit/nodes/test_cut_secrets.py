@@ -13,7 +13,7 @@ from affidavit.nodes.questions.read import read
 from affidavit.nodes.questions.search import search
 from affidavit.nodes.questions.summarize import summarize
 from affidavit.nodes.questions.verify_report import verify_report
-from affidavit.nodes.wire.errors import ErrorsRequest
+from affidavit.nodes.wire.findings_page import ErrorsRequest
 from affidavit.nodes.wire.read import ReadRequest
 from affidavit.nodes.wire.search import SearchRequest
 from affidavit.nodes.wire.summarize import SummarizeRequest

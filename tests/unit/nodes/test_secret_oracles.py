@@ -14,7 +14,7 @@ from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.read import read
 from affidavit.nodes.questions.search import search
 from affidavit.nodes.questions.verify_report import verify_report
-from affidavit.nodes.wire.errors import ErrorsRequest
+from affidavit.nodes.wire.findings_page import ErrorsRequest
 from affidavit.nodes.wire.read import ReadRequest
 from affidavit.nodes.wire.search import SearchAnswer, SearchRequest
 from affidavit.nodes.wire.verify_report import VerifyReportRequest

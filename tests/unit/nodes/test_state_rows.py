@@ -12,7 +12,7 @@ from affidavit.nodes.library.library import Library
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.search import search
 from affidavit.nodes.questions.summarize import summarize
-from affidavit.nodes.wire.errors import ErrorsRequest
+from affidavit.nodes.wire.findings_page import ErrorsRequest
 from affidavit.nodes.wire.search import SearchRequest
 from affidavit.nodes.wire.summarize import SummarizeRequest
 from affidavit.ports.table import Key

@@ -15,8 +15,8 @@ from affidavit.nodes.library.upload_origin import OriginProof, Uploader, origin_
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.files import list_bundle_files
 from affidavit.nodes.questions.quick_triage import quick_triage
-from affidavit.nodes.wire.errors import ErrorsRequest
 from affidavit.nodes.wire.files import ListBundleFilesRequest
+from affidavit.nodes.wire.findings_page import ErrorsRequest
 from affidavit.nodes.wire.triage import QuickTriageRequest
 
 EXECUTION = "0a1b2c3d-0000-4000-8000-00000000000a"

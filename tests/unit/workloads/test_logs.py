@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from affidavit.errors import NotFound, UpstreamFailed
 from affidavit.ports.workload_inspector import LogLine, LogPage
 from affidavit.workloads.logs import MESSAGE_SHOWN, ONLY_NEWEST, READ_LIMIT, SHOWN, recent_lines, recent_logs
-from affidavit.workloads.records import iso
+from affidavit.workloads.wire import iso
 
 NOW = datetime(2026, 3, 3, 10, 15, tzinfo=UTC)
 END = int(NOW.timestamp() * 1000)

@@ -10,7 +10,7 @@ from tests.support.investigations.workload_scenarios import each_scenario
 from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario, patched
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.event_reader import readings_of
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS
+from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 
 TOOLS = sorted(TOOL_ARG_SCHEMAS)
 ARGUMENTS = {"lambda_name": "data-processor"}

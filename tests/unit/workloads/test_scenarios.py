@@ -17,7 +17,7 @@ from affidavit.evaluation.incidents.workload_scenarios import (
     load_workload_scenarios,
     patched,
 )
-from affidavit.workloads.records import TOOL_RESPONSE_SCHEMAS
+from affidavit.workloads.wire import TOOL_RESPONSE_SCHEMAS
 
 SCENARIO_LIST = [*ALL.values()]
 

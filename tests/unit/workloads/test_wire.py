@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from affidavit.errors import UpstreamFailed
-from affidavit.workloads.records import (
+from affidavit.workloads.wire import (
     TOOL_ARG_SCHEMAS,
     TOOL_RESPONSE_SCHEMAS,
     LogEvent,

@@ -4,7 +4,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from affidavit.adapters.channels.parts import Part, PartLine, cut, parts_of
+from affidavit.adapters.channels.notice_sections import Part, PartLine, cut, parts_of
 from affidavit.adapters.channels.requests import ChannelRefused, Sender
 from affidavit.errors import InputRefused
 from affidavit.ports.json import JsonValue

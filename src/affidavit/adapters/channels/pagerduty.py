@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from affidavit.adapters.channels.parts import cut, parts_of
+from affidavit.adapters.channels.notice_sections import cut, parts_of
 from affidavit.adapters.channels.requests import Sender
 from affidavit.adapters.channels.slack_message import unlinked
 from affidavit.errors import UpstreamFailed

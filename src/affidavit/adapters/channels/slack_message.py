@@ -6,7 +6,7 @@ the three control characters are escaped and addresses are made unclickable. But
 
 import re
 
-from affidavit.adapters.channels.parts import Detail, Part, PartLine, cut, fitting, parts_of
+from affidavit.adapters.channels.notice_sections import Detail, Part, PartLine, cut, fitting, parts_of
 from affidavit.ports.json import JsonValue
 from affidavit.ports.notice import Notice
 

@@ -25,7 +25,7 @@ from affidavit.verification.entry import Entry
 from affidavit.workloads.denials import BY_OPERATION, NAMED
 from affidavit.workloads.descriptions import ANSWERS, ASK_WHEN, EXAMPLE
 from affidavit.workloads.questions import Workloads
-from affidavit.workloads.records import TOOL_ARG_SCHEMAS, TOOL_RESPONSE_SCHEMAS, function_name
+from affidavit.workloads.wire import TOOL_ARG_SCHEMAS, TOOL_RESPONSE_SCHEMAS, function_name
 
 _FIRST = (
     (("denied", "accessdenied", "unauthorized", "forbidden", "kms"), (LOGS, IAM)),

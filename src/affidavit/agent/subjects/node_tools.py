@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from affidavit.nodes.wire import correlate, errors, files, fleet, network_storage, read, search, triage
+from affidavit.nodes.wire import correlate, files, findings_page, fleet, network_storage, read, search, triage
 from affidavit.wire.records import ToolAnswer, ToolRequest
 
 TRIAGE, ERRORS, SEARCH, READ, CORRELATE = "quick_triage", "errors", "search", "read", "correlate"
@@ -17,7 +17,7 @@ _ADDED = frozenset({"redacted", "redaction_gaps", "_debug"})
 REQUESTS: Mapping[str, type[ToolRequest]] = MappingProxyType(
     {
         TRIAGE: triage.QuickTriageRequest,
-        ERRORS: errors.ErrorsRequest,
+        ERRORS: findings_page.ErrorsRequest,
         SEARCH: search.SearchRequest,
         READ: read.ReadRequest,
         CORRELATE: correlate.CorrelateRequest,
@@ -29,7 +29,7 @@ REQUESTS: Mapping[str, type[ToolRequest]] = MappingProxyType(
 )
 _SHAPES: Mapping[str, type[ToolAnswer]] = {
     TRIAGE: triage.QuickTriageAnswer,
-    ERRORS: errors.ErrorsAnswer,
+    ERRORS: findings_page.ErrorsAnswer,
     SEARCH: search.SearchAnswer,
     READ: read.ReadAnswer,
     CORRELATE: correlate.CorrelateAnswer,

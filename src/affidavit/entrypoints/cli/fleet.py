@@ -110,7 +110,7 @@ def tables(
 
     Example: affidavit fleet tables my-logs-bucket
     """
-    from affidavit.fleet.athena import table_statements
+    from affidavit.fleet.athena_tables import table_statements
 
     typer.echo(";\n\n".join(table_statements(bucket)) + ";")
 

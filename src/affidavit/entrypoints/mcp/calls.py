@@ -25,7 +25,7 @@ from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
 from affidavit.telemetry import ToolCall, tool_call
 from affidavit.wire.budget import MAX_BYTES
-from affidavit.workloads.records import FUNCTION, Answer, WorkloadArgs
+from affidavit.workloads.wire import FUNCTION, Answer, WorkloadArgs
 
 # The prefix of a log key, with room to spare.
 _LONGEST_NAMED = 40

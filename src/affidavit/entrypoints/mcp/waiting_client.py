@@ -12,7 +12,7 @@ from mcp.server.context import ServerRequestContext
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from affidavit.waiting import Waiting, waited_for_by
+from affidavit.progress import Waiting, waited_for_by
 
 _LOOK_SECONDS: Final = 0.25
 _ANSWERED_HERE: Final = "affidavit.answered_here"

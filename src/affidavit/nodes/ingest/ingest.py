@@ -22,7 +22,7 @@ from affidavit.nodes.ingest.uploads import Upload, upload_of
 from affidavit.nodes.library.baselines import count_bundle
 from affidavit.nodes.library.cluster_nodes import record_node
 from affidavit.nodes.library.library import IndexMarker, Library
-from affidavit.waiting import who_waits
+from affidavit.progress import who_waits
 
 # Keys hold at most 1024 bytes, and the home of a bundle takes some.
 LIMITS = UnpackLimits(longest_path=900)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from affidavit.bundle.manifest import FileStatus, ManifestFile
 from affidavit.ports.objects import ObjectMissing, ObjectStore
-from affidavit.waiting import Waiting, who_waits
+from affidavit.progress import Waiting, who_waits
 
 # Digests are computed outside the interpreter's lock.
 _READERS = 2

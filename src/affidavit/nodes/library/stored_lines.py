@@ -9,7 +9,7 @@ from affidavit.evidence.finding import ByteRange, Evidence
 from affidavit.nodes.library.keys import bundle_key
 from affidavit.nodes.library.lru import LruCache
 from affidavit.ports.objects import ObjectMissing, ObjectStore
-from affidavit.waiting import who_waits
+from affidavit.progress import who_waits
 
 # A few bytes per 64 KiB of file each.
 _INDEXES_KEPT = 4096

@@ -12,7 +12,7 @@ from affidavit.evidence.severity import Severity
 from affidavit.nodes.ingest.served_folder import LOCAL
 from affidavit.nodes.library.cluster_nodes import recorded_nodes
 from affidavit.nodes.library.library import Library, Shelf
-from affidavit.nodes.wire.errors import SeverityCounts
+from affidavit.nodes.wire.findings_page import SeverityCounts
 from affidavit.nodes.wire.fleet import (
     ClusterHealthAnswer,
     ClusterHealthRequest,
@@ -24,7 +24,7 @@ from affidavit.nodes.wire.fleet import (
     SharedPattern,
 )
 from affidavit.nodes.wire.response_format import trust_in_form
-from affidavit.waiting import who_waits
+from affidavit.progress import who_waits
 from affidavit.wire.budget import fit, more_bytes
 from affidavit.wire.records import TruncationInfo, again, cut
 

@@ -12,7 +12,7 @@ from affidavit.nodes.questions.network_storage import known_areas
 from affidavit.nodes.questions.summarize import recommendations
 from affidavit.nodes.questions.validate import validate
 from affidavit.nodes.wire.correlate import ChainRecord
-from affidavit.nodes.wire.errors import SeverityCounts
+from affidavit.nodes.wire.findings_page import SeverityCounts
 from affidavit.nodes.wire.response_format import gaps_in_form
 from affidavit.nodes.wire.summarize import Recommendation
 from affidavit.nodes.wire.triage import (

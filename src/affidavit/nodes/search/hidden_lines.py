@@ -12,7 +12,7 @@ from affidavit.nodes.library.hidden_text import HiddenSpans, HiddenText
 from affidavit.nodes.search.located_lines import RETURN, LineSpan
 from affidavit.nodes.search.queries import Query
 from affidavit.nodes.search.scanning import FileMatches, scan_files
-from affidavit.waiting import Waiting, who_waits
+from affidavit.progress import Waiting, who_waits
 
 # The engine that looks for secrets works outside the interpreter's lock.
 _READERS: Final = 2

@@ -28,7 +28,7 @@ from affidavit.nodes.search.located_lines import (
     lines_of_many,
 )
 from affidavit.nodes.search.queries import Query
-from affidavit.waiting import who_waits
+from affidavit.progress import who_waits
 
 RANGE = 8 << 20
 # A line longer than this cannot be handed to the engine in one piece.

@@ -9,7 +9,7 @@ from affidavit.evidence.confidence import Confidence
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Evidence
 from affidavit.evidence.severity import Severity
-from affidavit.nodes.wire.errors import SeverityCounts
+from affidavit.nodes.wire.findings_page import SeverityCounts
 from affidavit.nodes.wire.response_format import INSTANCE, EchoedNode, NodeRequest
 from affidavit.wire.records import ToolAnswer, WireRecord
 

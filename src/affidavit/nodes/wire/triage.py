@@ -10,7 +10,7 @@ from affidavit.evidence.finding import ABSENT_WHEN_NONE, Evidence, FindingId
 from affidavit.evidence.severity import Severity
 from affidavit.nodes.library.upload_origin import OriginProof
 from affidavit.nodes.wire.correlate import ChainRecord
-from affidavit.nodes.wire.errors import SeverityCounts
+from affidavit.nodes.wire.findings_page import SeverityCounts
 from affidavit.nodes.wire.response_format import EchoedNode, FoundIndex, InstanceId, NodeRequest, PinnedIndex
 from affidavit.nodes.wire.summarize import Recommendation
 from affidavit.nodes.wire.verdict import VerdictRecord

@@ -50,7 +50,7 @@ class SeededAccount:
 
 
 def seed_account(clients: Clients, *, region: str, gate_url: str | None = None) -> SeededAccount:
-    """Make it all in an empty account. With a gate (`vpc_gate`), that is the function's only way out."""
+    """Make it all in an empty account. With a gate (`emulated_egress`), that is the function's only way out."""
     topic_arn = clients.client("sns").create_topic(Name=ALERTS)["TopicArn"]
     _bucket(clients, region)
     role_arn = _role(clients, topic_arn)

@@ -15,7 +15,7 @@ from typing import Self
 from affidavit.errors import AffidavitError
 from affidavit.ports.workload_inspector import WorkloadInspector
 from affidavit.workloads.network import network_state
-from affidavit.workloads.records import NaclRule, NetworkStateResponse, SubnetState
+from affidavit.workloads.wire import NaclRule, NetworkStateResponse, SubnetState
 
 LOOK_SECONDS = 0.3
 HTTPS = 443

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from affidavit.baselines.capture import Captures
     from affidavit.baselines.store import KnownGood
     from affidavit.bootstrap import App
-    from affidavit.workloads.records import BaselineDiffResponse, StateDifference
+    from affidavit.workloads.wire import BaselineDiffResponse, StateDifference
 
 EPILOG = """Exit codes: 0 done, or nothing differs · 1 the live state differs · 2 refused: no such function or
 state, or it is not well · 3 AWS could not be asked, or parts could not be compared · 4 an error of Affidavit's own ·
@@ -51,7 +51,7 @@ def capture(
     Example: affidavit baseline capture data-processor
     """
     from affidavit.entrypoints.known_good import troubled_functions
-    from affidavit.workloads.records import function_name
+    from affidavit.workloads.wire import function_name
 
     built, captures = _opened()
     troubled = troubled_functions(built)
@@ -72,7 +72,7 @@ def list_states(
 
     Example: affidavit baseline list
     """
-    from affidavit.workloads.records import function_name
+    from affidavit.workloads.wire import function_name
 
     store = _opened()[1].store
     if function is not None:
@@ -97,7 +97,7 @@ def show(
     Example: affidavit baseline show data-processor
     """
     from affidavit.errors import NotFound
-    from affidavit.workloads.records import function_name
+    from affidavit.workloads.wire import function_name
 
     store = _opened()[1].store
     history = store.history(store.arn_of(function_name(function)))
@@ -120,7 +120,7 @@ def diff(
     """
     from affidavit.errors import NotFound
     from affidavit.workloads.baseline import baseline_diff
-    from affidavit.workloads.records import function_name
+    from affidavit.workloads.wire import function_name
 
     captures = _opened()[1]
     answer = baseline_diff(captures, captures.inspector, function_name(function))

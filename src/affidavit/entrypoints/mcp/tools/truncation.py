@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from affidavit.entrypoints.mcp.tools.workload_budget import shortened
 from affidavit.ports.json import JsonValue
 from affidavit.wire.budget import MAX_BYTES, more_bytes
-from affidavit.workloads.records import Answer, ChangesResponse, LogsResponse, WorkloadArgs
+from affidavit.workloads.wire import Answer, ChangesResponse, LogsResponse, WorkloadArgs
 
 SCHEMA: Final[dict[str, Any]] = {
     "truncated": {

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from affidavit.workloads.logs import ONLY_NEWEST
-from affidavit.workloads.records import Answer, ChangesResponse, LogsResponse, NotRead, Window, iso
+from affidavit.workloads.wire import Answer, ChangesResponse, LogsResponse, NotRead, Window, iso
 
 LEFT_OUT: Final = "left out for the length of this answer"
 # What the server adds: success, redacted, truncation_info.

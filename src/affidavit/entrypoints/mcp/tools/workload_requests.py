@@ -6,7 +6,7 @@ from pydantic import create_model
 
 from affidavit.wire.budget import MAX_BYTES, MaxBytes
 from affidavit.wire.records import ToolRequest
-from affidavit.workloads.records import WorkloadArgs
+from affidavit.workloads.wire import WorkloadArgs
 
 
 def with_budget(arguments: type[WorkloadArgs]) -> type[WorkloadArgs]:
