@@ -32,6 +32,8 @@ from affidavit.evidence.severity import Severity
 from affidavit.evidence.utf16 import text_of
 from affidavit.index.episodes import (
     FaultSpan,
+    Named,
+    each_was_announced,
     goes_on,
     has_passed,
     in_order,
@@ -69,6 +71,12 @@ _WRAPPED_SEARCHED = 4 * SEARCHED
 STOP_SIGNAL = "node.reboot"
 # How soon after its announcement a stop counts as the announced one.
 PLANNED_SECONDS = 120
+# A pod that was told to end may take its whole time for it.
+PLANNED_FOR_SECONDS = 600
+# Of who tries until it works, so many lines show that it was tried again.
+TRIED_AGAIN = 2
+# So many lines are compared by the names in them; more are no planned stop.
+MOST_COMPARED = 5_000
 
 PLANNED = "Each of these follows a line that announces it: a planned stop, not a crash."
 STARTUP = "All of these came within {seconds} s of a start and then stopped: a start-up, not an outage."
@@ -150,6 +158,7 @@ class _Context:
     def __init__(self, groups: Sequence[_Group], clock: BundleClock) -> None:
         self._times = {_said(group, group.slot.says): group.times for group in groups}
         self._in_order: dict[tuple[str, LineMeaning, str], Micros] = {}
+        self._plans = {_said(group, group.slot.says): group for group in groups if group.slot.rule.planned_for}
         self.clock = clock
         starts = [
             group.times for group in groups if group.slot.rule.marks_start and group.slot.says is LineMeaning.FAULT
@@ -168,6 +177,10 @@ class _Context:
         if said not in self._in_order:
             self._in_order[said] = in_order(self._times.get(said, _NO_TIMES))
         return self._in_order[said]
+
+    def planned(self, group: _Group) -> _Group | None:
+        """The lines of the same file that announce what this group's rule tells."""
+        return self._plans.get(_said(group, LineMeaning.PLANNED))
 
 
 def _announces_stop(slot: Slot) -> bool:
@@ -231,14 +244,14 @@ class _Judged:
 def _judge(group: _Group, context: _Context) -> _Judged:
     """How bad the fault is, given when its lines came."""
     rule = group.slot.rule
-    if rule.planned_by and soon_after(group.times, context.times(group, LineMeaning.PLANNED), PLANNED_SECONDS).all():
+    if rule.planned_by and _is_planned(group, context):
         return _Judged(severity=Severity.INFO, note=PLANNED, state=FaultState.PLANNED)
     if rule.startup_seconds and is_startup(
         group.times, context.starts, rule.startup_seconds, collected=context.collected
     ):
         note = STARTUP.format(seconds=rule.startup_seconds)
         return _Judged(severity=Severity.INFO, note=note, state=FaultState.STARTUP)
-    if rule.brief_seconds and was_brief(group.times, rule.brief_seconds, logged_until=_logged_until(group, context)):
+    if rule.brief_seconds and _was_brief(group, context):
         note = BRIEF.format(seconds=rule.brief_seconds)
         return _Judged(severity=Severity.LOW, note=note, state=FaultState.OVER)
     if rule.repeated is not None and _is_seldom(group, rule.repeated, context):
@@ -253,6 +266,39 @@ def _judge(group: _Group, context: _Context) -> _Judged:
         state=FaultState.RECOVERED if is_over else FaultState.OPEN,
         episodes=tuple(found),
     )
+
+
+def _was_brief(group: _Group, context: _Context) -> bool:
+    rule = group.slot.rule
+    is_retried = len(group.rows) <= MOST_COMPARED and all(
+        rule.trying_on.match(_line_at(group, place)) for place in range(len(group.rows))
+    )
+    if is_retried:
+        return was_brief(group.times, rule.brief_seconds, logged_until=context.collected, at_least=TRIED_AGAIN)
+    return was_brief(group.times, rule.brief_seconds, logged_until=_logged_until(group, context))
+
+
+def _is_planned(group: _Group, context: _Context) -> bool:
+    announced = context.times(group, LineMeaning.PLANNED)
+    kind = group.slot.rule.planned_for
+    if kind is None or not len(announced):
+        return bool(soon_after(group.times, announced, PLANNED_SECONDS).all())
+    plans = context.planned(group)
+    if plans is None or max(len(group.rows), len(plans.rows)) > MOST_COMPARED:
+        return False
+    return each_was_announced(_named_in(group, kind), _named_in(plans, kind), PLANNED_FOR_SECONDS)
+
+
+def _named_in(group: _Group, kind: str) -> list[Named]:
+    """When each line came, and what it names of this kind."""
+    names = group.slot.rule.names_in
+    return [
+        (
+            int(group.times[place]),
+            frozenset(name.name for name in names.names([_said_in(_line_at(group, place))]) if name.kind == kind),
+        )
+        for place in range(len(group.rows))
+    ]
 
 
 def _is_seldom(group: _Group, repetition: Repetition, context: _Context) -> bool:

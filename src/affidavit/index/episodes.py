@@ -4,6 +4,7 @@ All functions take times in microseconds and know nothing of rules. Those of hit
 decide nothing; what hits are compared with is `in_order`: one fault may have many outbreaks, and nobody sorts for each.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,8 @@ QUIET_BEFORE_COLLECTION = 60
 STILL_THERE = 30 * 60
 # After so long without it, in a log that goes on, a short outage counts as passed.
 PASSED = 10 * 60
+# An API server of several instances is replaced one by one. More short outages are a fault that comes and goes.
+MOST_OUTAGES = 3
 # From so many hits on their rhythm tells whether they go on; so many times the usual pause is a stop.
 REPEATED = 3
 PAUSES = 4
@@ -26,6 +29,8 @@ PAUSES = 4
 LONG_AGO = 3 * 3600
 
 Mask = NDArray[np.bool_]
+# When a line came, and the names in it.
+Named = tuple[int, frozenset[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,14 +77,17 @@ def is_startup(hits: Micros, starts: Micros, seconds: int, *, collected: int) ->
     return len(with_hits) <= MOST_STARTS and int(hits.max()) <= collected - QUIET_BEFORE_COLLECTION * SECOND
 
 
-def was_brief(hits: Micros, seconds: int, *, logged_until: int) -> bool:
-    """Whether all hits came within `seconds`, and the log went on for long after them without another.
+def was_brief(hits: Micros, seconds: int, *, logged_until: int, at_least: int = REPEATED) -> bool:
+    """Whether the hits came in a few outages no longer than `seconds`, and the log went on for long without another.
 
-    A single hit may be of somebody who tried once and gave up.
+    A single hit may be of somebody who tried once and gave up, so `at_least` so many make an outage that is told.
     """
-    if len(hits) < REPEATED or not has_passed(hits, logged_until=logged_until):
+    if not len(hits) or not has_passed(hits, logged_until=logged_until):
         return False
-    return int(hits.max()) - int(hits.min()) <= seconds * SECOND
+    outages = [hits[positions] for positions in outbreaks(hits, PASSED)]
+    return len(outages) <= MOST_OUTAGES and all(
+        len(outage) >= at_least and int(outage.max()) - int(outage.min()) <= seconds * SECOND for outage in outages
+    )
 
 
 def has_passed(hits: Micros, *, logged_until: int) -> bool:
@@ -105,6 +113,19 @@ def soon_after(hits: Micros, starts: Micros, seconds: int) -> Mask:
     latest = np.searchsorted(starts, hits, side="right") - 1
     since = hits - starts[np.maximum(latest, 0)]
     return (hits != UNKNOWN) & (latest >= 0) & (since <= seconds * SECOND)
+
+
+def each_was_announced(hits: Sequence[Named], plans: Sequence[Named], seconds: int) -> bool:
+    """Whether each hit comes within `seconds` after a line that announces just what the hit names."""
+    told: dict[str, list[int]] = {}
+    for time, names in plans:
+        for name in names if time != UNKNOWN else ():
+            told.setdefault(name, []).append(time)
+    return all(
+        time != UNKNOWN
+        and any(0 <= time - start + SECOND <= seconds * SECOND for name in names for start in told.get(name, ()))
+        for time, names in hits
+    )
 
 
 def goes_on(hits: Micros, collected: int) -> bool | None:

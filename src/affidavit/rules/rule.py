@@ -100,10 +100,15 @@ class Rule(Described):
     unless: Texts = ()
     cleared_by: Texts = ()
     planned_by: Texts = ()
+    planned_for: str | None = None
+    """A kind of `entities.yaml`: a line of `planned_by` announces only lines that name the same of this kind."""
     startup_seconds: Annotated[int, Field(ge=0, le=3600)] = 0
     brief_seconds: Annotated[int, Field(ge=0, le=600)] = 0
     """An outage no longer than this is low, once its program logged on for ten minutes without it. Only where each try
     is logged and tries never end: for others silence says nothing."""
+    tries_on: Texts = ()
+    """With `brief_seconds`: lines of those who try until it works. Of them two are enough, and silence until the
+    collection tells that it worked."""
     repeated: Repetition | None = None
     marks_start: bool = False
     lasts: bool = False
@@ -171,6 +176,10 @@ class Rule(Described):
     @cached_property
     def planning(self) -> Wordings:
         return Wordings(self.planned_by)
+
+    @cached_property
+    def trying_on(self) -> Wordings:
+        return Wordings(self.tries_on)
 
     @cached_property
     def names_in(self) -> EntityPatterns:

@@ -1,7 +1,7 @@
 """Decides which possible causes count: seen, early enough, about the same thing, and not refuted."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from affidavit.verdict.graph import CausalGraph, CausalPath
 from affidavit.verdict.seen_conditions import SeenCondition, lines_by_file
@@ -33,9 +33,17 @@ def accepted_links(
         if (link := _link(cause, seen[path.effect], path, clocks, seen)) is not None
     ]
     by_effect: dict[str, list[AcceptedLink]] = {}
-    for link in possible:
+    for link in _without_mutual_names(possible):
         by_effect.setdefault(link.effect.id, []).append(link)
     return [link for links in by_effect.values() for link in _best(links)]
+
+
+def _without_mutual_names(links: list[AcceptedLink]) -> list[AcceptedLink]:
+    """Lines that are of both sides say nothing on which of two conditions came first, if each can cause the other."""
+    named = {(link.cause.id, link.effect.id) for link in links if link.same_lines}
+    return [
+        replace(link, same_lines=link.same_lines and (link.effect.id, link.cause.id) not in named) for link in links
+    ]
 
 
 def _link(

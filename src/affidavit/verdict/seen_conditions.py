@@ -1,5 +1,6 @@
 """Groups findings by the condition they show: one fault, however many files and rules show it."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,8 @@ from affidavit.verdict.graph import CausalGraph
 WORTH_EXPLAINING = Severity.MEDIUM
 _ENDED = (FaultState.RECOVERED, FaultState.OVER)
 _HARMLESS = (FaultState.PLANNED, FaultState.STARTUP)
+# The kubelet keeps the logs of a container's last two starts, numbered from 0.
+_RESTARTED = re.compile(r"^var_log/.+/(?:[2-9]|\d{2,})\.log$", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +73,13 @@ class SeenCondition:
 
     @cached_property
     def may_be_older(self) -> bool:
-        """Whether a measurement without a time shows it too: then it can have begun before its first dated line."""
-        return any(finding.detail is not None and finding.first_seen is None for finding in self.current)
+        """Whether it can have begun before its first dated line: a measurement without a time shows it too, or it is
+        told by the log of a container whose earlier logs are gone."""
+        return any(
+            (finding.detail is not None and finding.first_seen is None)
+            or _RESTARTED.search(finding.evidence.source_file)
+            for finding in self.current
+        )
 
     @cached_property
     def outbreaks(self) -> tuple[tuple[datetime, datetime], ...]:

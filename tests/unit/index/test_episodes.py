@@ -131,10 +131,23 @@ def test_a_startup_is_told_from_an_outage(events: list[tuple[int, str]], is_star
         ([900, 880, 830], 0, False),
         ([900, 880], 0, False),
         ([900, 880, 850, 100], 0, False),
+        ([2900, 2880, 2850, 900, 880, 850], 0, True),
+        ([8900, 8880, 8850, 6900, 6880, 6850, 4900, 4880, 4850, 900, 880, 850], 0, False),
+        ([2900, 2880, 2850, 900, 880, 830], 0, False),
         ([590, 580, 570], 0, False),
         ([900, 880, 850], 840, False),
     ],
-    ids=["passed", "too long", "too few tries", "came back", "just now", "the log ends with it"],
+    ids=[
+        "passed",
+        "too long",
+        "too few tries",
+        "came back",
+        "two that passed",
+        "comes and goes",
+        "second too long",
+        "just now",
+        "the log ends with it",
+    ],
 )
 def test_a_short_outage_that_passed_is_low(
     seconds_before: list[int], log_ends: int, is_brief: bool, tmp_path: Path
@@ -147,6 +160,45 @@ def test_a_short_outage_that_passed_is_low(
     assert (found.severity, found.state) == (
         (Severity.LOW, FaultState.OVER) if is_brief else (Severity.CRITICAL, FaultState.OPEN)
     )
+
+
+@pytest.mark.parametrize(
+    ("events", "severity"),
+    [
+        ([(900, "will retry: KAPUT"), (890, "will retry: KAPUT")], Severity.LOW),
+        ([(900, "will retry: KAPUT"), (890, "KAPUT")], Severity.CRITICAL),
+        ([(900, "will retry: KAPUT")], Severity.CRITICAL),
+        ([(310, "will retry: KAPUT"), (300, "will retry: KAPUT")], Severity.CRITICAL),
+    ],
+    ids=["silence tells that it worked", "one gave up", "not seen to try again", "too soon to tell"],
+)
+def test_of_who_tries_until_it_works_two_lines_are_enough(
+    events: list[tuple[int, str]], severity: Severity, tmp_path: Path
+) -> None:
+    pack = a_pack(START, a_rule("t.kaput", "KAPUT", severity="critical", brief_seconds=60, tries_on=["will retry"]))
+    content = b"".join(log(*events).splitlines(keepends=True)[:-1])
+    files = {"var_log/a.log": content, "var_log/other.log": log((10, "fine"))}
+    (found,) = analyze_files(files, pack, tmp_path).index.findings
+    assert found.severity is severity
+
+
+def test_a_probe_that_fails_while_its_own_pod_ends_is_planned(tmp_path: Path) -> None:
+    def told(*events: tuple[int, str], folder: str) -> FaultState | None:
+        samples = {"fires": ["KAPUT"], "quiet": ["fine"], "plans": ["DELETE"]}
+        rule = a_rule(
+            "t.kaput", "KAPUT", severity="critical", samples=samples, planned_by=["DELETE"], planned_for="pod"
+        )
+        index = analyze_files({"var_log/a.log": log(*events)}, a_pack(START, rule), tmp_path / folder).index
+        return next(found.state for found in index.findings if found.rule == "t.kaput")
+
+    end = (1900, 'DELETE pods=["a/one"]')
+    mine, other = (1400, 'KAPUT pod="a/one"'), (1890, 'KAPUT pod="a/two"')
+    assert told(end, mine, folder="mine") is FaultState.PLANNED
+    assert told(end, other, folder="other") is not FaultState.PLANNED
+    assert told(end, mine, other, folder="both") is not FaultState.PLANNED
+    assert told(end, (900, 'KAPUT pod="a/one"'), folder="late") is not FaultState.PLANNED
+    assert told((1950, 'KAPUT pod="a/one"'), end, folder="before") is not FaultState.PLANNED
+    assert told(end, (1890, "KAPUT"), folder="nameless") is not FaultState.PLANNED
 
 
 @pytest.mark.parametrize(("who_goes_on", "severity"), [("kubelet", Severity.LOW), ("crond", Severity.CRITICAL)])

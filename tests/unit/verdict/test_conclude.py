@@ -397,6 +397,26 @@ def test_what_every_node_begins_in_may_be_older_than_its_cause() -> None:
     assert [entry.finding_ids for entry in too_early.unexplained] == [("F-001",)]
 
 
+def test_lines_that_are_of_two_conditions_do_not_say_which_of_them_came_first() -> None:
+    """A pull of the sandbox image that is refused is told by both; that it was deleted before explains both."""
+    file, lines = "containerd/containerd-log.txt", (7, 9)
+    missing = seen("containerd.sandbox-image-unavailable", 60, file=file, lines=lines)
+    refused = seen("kubelet.image-pull-unauthorized", 60, file=file, lines=lines)
+    deleted = seen("containerd.sandbox-image-deleted", 1)
+    verdict = verdict_on(missing, refused, deleted)
+    assert leads(verdict) == ["F-003"]
+    assert set(verdict.root_causes[0].explains) == {"F-001", "F-002"}
+
+
+def test_what_the_log_of_a_restarted_container_tells_may_be_older_than_its_first_line() -> None:
+    loop = seen("kubelet.crash-loop", 0)
+    pod = "var_log/kube-system_eks-pod-identity-agent-x_1f2e/eks-pod-identity-agent"
+    silent = seen("pod-identity.cannot-listen", 150, file=f"{pod}/27.log")
+    assert leads(verdict_on(loop, silent)) == ["F-002"]
+    fresh = seen("pod-identity.cannot-listen", 150, file=f"{pod}/1.log")
+    assert "F-001" in leads(verdict_on(loop, fresh))
+
+
 def test_a_usual_limit_confirms_the_fault_that_shows_and_does_not_lead_in_its_place() -> None:
     limit = seen("sysctls.conntrack-limit-low", None, detail="65536")
     full = seen("kernel.conntrack-table-full", 0)

@@ -124,6 +124,64 @@ def pressure(documents: Sequence[Document], *, line: str, from_percent: float) -
 
 
 @dataclass(frozen=True)
+class _Row:
+    """A process in `top`: its shares of one processor and of all memory."""
+
+    line: int
+    cpu: float
+    memory: float
+    command: str
+
+
+def memory_held(documents: Sequence[Document], *, by: tuple[str, ...], from_percent: float) -> Iterator[Found]:
+    """A daemon of these names that holds so much of the node's memory."""
+    for document in documents:
+        for row in _rows_of_top(document):
+            if row.command in by and row.memory >= from_percent:
+                yield Shown(document.path, row.line, f"{row.command} holds {row.memory:g} % of the node's memory")
+
+
+def processors_taken(
+    documents: Sequence[Document], *, idle_below: float, from_percent: float, unless: tuple[str, ...]
+) -> Iterator[Found]:
+    """The process that takes most of the processors, when hardly any time is left for others.
+
+    `unless` are programs that the collector itself starts.
+    """
+    for document in documents:
+        rows = list(_rows_of_top(document))
+        busiest = max(rows, key=lambda row: row.cpu, default=None)
+        idle = _idle(document)
+        if busiest is None or idle is None or idle >= idle_below or busiest.command in unless:
+            continue
+        if busiest.cpu >= max(from_percent, sum(row.cpu for row in rows) / 2):
+            detail = f"{busiest.command} takes {busiest.cpu:g} % of a processor, {idle:g} % of all are idle"
+            yield Shown(document.path, busiest.line, detail)
+
+
+def _idle(document: Document) -> float | None:
+    for _, text in document.lines():
+        head, _, shares = text.partition(":")
+        if head.strip() in ("%Cpu(s)", "Cpu(s)"):
+            told = [share.split() for share in shares.replace("%", " ").split(",")]
+            return next((decimal(words[0]) for words in told if words[1:] == ["id"]), None)
+    return None
+
+
+def _rows_of_top(document: Document) -> Iterator[_Row]:
+    """The rows below the header of `top`; without it nothing is read."""
+    head: list[str] = []
+    for number, text in document.lines():
+        words = text.split()
+        if {"PID", "%CPU", "%MEM", "COMMAND"} <= set(words):
+            head = words
+        elif head and len(words) >= len(head):
+            cpu, memory = (decimal(words[head.index(name)]) for name in ("%CPU", "%MEM"))
+            if cpu is not None and memory is not None:
+                yield _Row(number, cpu, memory, words[head.index("COMMAND")])
+
+
+@dataclass(frozen=True)
 class _Delay:
     line: int
     command: str

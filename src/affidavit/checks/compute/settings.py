@@ -33,10 +33,16 @@ def flag_differs(documents: Sequence[Document], *, flag: str, setting: str) -> I
             yield Shown(unit.path, number, f"{flag} is {value}, {setting} in the configuration is {settings.pop()}")
 
 
-def line_says(documents: Sequence[Document], *, pattern: str, unless: str = "") -> Iterator[Found]:
-    """Lines with a setting; what the pattern caught is the measured fact. Comments are no settings."""
+def line_says(documents: Sequence[Document], *, pattern: str, unless: str = "", beside: str = "") -> Iterator[Found]:
+    """Lines with a setting; what the pattern caught is the measured fact. Comments are no settings.
+
+    `beside`: a part of the path of another file, without which the setting is of no use to anybody.
+    """
     wanted, excused = _compiled(pattern), _compiled(unless) if unless else None
-    for document in documents:
+    others = [document for document in documents if beside and beside in document.path]
+    if beside and not others:
+        return
+    for document in (each for each in documents if each not in others):
         for number, text in document.lines():
             found = None if text.lstrip().startswith(_COMMENTS) else wanted.search(text)
             if found is not None and (excused is None or excused.search(text) is None):
