@@ -31,6 +31,8 @@ from affidavit.evidence.finding import (
 from affidavit.evidence.severity import Severity
 from affidavit.evidence.utf16 import text_of
 from affidavit.index.episodes import (
+    MOST_OUTAGES,
+    PASSED,
     FaultSpan,
     Named,
     each_was_announced,
@@ -46,12 +48,14 @@ from affidavit.index.episodes import (
     spans,
     was_brief,
 )
+from affidavit.index.retries import all_near, any_near, retried
 from affidavit.index.scanning.hits import FileHits
 from affidavit.index.scanning.rule_slots import LineMeaning, Slot
 from affidavit.index.times.clock import UNKNOWN, BundleClock, Micros, micros_of, time_of, times_of
 from affidavit.index.times.log_end import logged_until
+from affidavit.index.times.timestamps import SECOND
 from affidavit.rules.entities import SEARCHED
-from affidavit.rules.rule import Repetition
+from affidavit.rules.rule import Repetition, Rule
 
 _NO_TIMES: Micros = np.array([], dtype=np.int64)
 
@@ -81,6 +85,7 @@ MOST_COMPARED = 5_000
 PLANNED = "Each of these follows a line that announces it: a planned stop, not a crash."
 STARTUP = "All of these came within {seconds} s of a start and then stopped: a start-up, not an outage."
 BRIEF = "All of these came within {seconds} s, and the program logged on without them: a short outage that passed."
+WORKED = "Each was tried again and worked within minutes."
 SELDOM = "A fault only from {times} times within {seconds} s; it never came that often here."
 SINGLE_SOURCE = (
     "Only one source shows this ({component}); check another before acting on it: the report of a second component "
@@ -158,7 +163,12 @@ class _Context:
     def __init__(self, groups: Sequence[_Group], clock: BundleClock) -> None:
         self._times = {_said(group, group.slot.says): group.times for group in groups}
         self._in_order: dict[tuple[str, LineMeaning, str], Micros] = {}
-        self._plans = {_said(group, group.slot.says): group for group in groups if group.slot.rule.planned_for}
+        self._told = {_said(group, group.slot.says): group for group in groups if _compares_names(group.slot.rule)}
+        self._by_rule: dict[str, list[_Group]] = {}
+        for group in groups:
+            if group.slot.says is LineMeaning.FAULT:
+                self._by_rule.setdefault(group.slot.rule.id, []).append(group)
+        self._passed: dict[tuple[str, ...], tuple[Micros, Micros]] = {}
         self.clock = clock
         starts = [
             group.times for group in groups if group.slot.rule.marks_start and group.slot.says is LineMeaning.FAULT
@@ -178,9 +188,23 @@ class _Context:
             self._in_order[said] = in_order(self._times.get(said, _NO_TIMES))
         return self._in_order[said]
 
-    def planned(self, group: _Group) -> _Group | None:
-        """The lines of the same file that announce what this group's rule tells."""
-        return self._plans.get(_said(group, LineMeaning.PLANNED))
+    def told(self, group: _Group, says: LineMeaning) -> _Group | None:
+        """The lines of the same file that say this about the group's rule, for one that compares names."""
+        return self._told.get(_said(group, says))
+
+    def passed_and_stayed(self, rules: tuple[str, ...]) -> tuple[Micros, Micros]:
+        """Times of failures of these rules: of those that were tried again and soon worked, and of all others."""
+        if rules not in self._passed:
+            passed, stayed = [_NO_TIMES], [_NO_TIMES]
+            for group in (each for rule in rules for each in self._by_rule.get(rule, ())):
+                judged = _judge(group, self)
+                (passed if judged.note is WORKED else stayed).append(group.times)
+            self._passed[rules] = in_order(np.concatenate(passed)), in_order(np.concatenate(stayed))
+        return self._passed[rules]
+
+
+def _compares_names(rule: Rule) -> bool:
+    return rule.planned_for is not None or rule.cleared_for is not None
 
 
 def _announces_stop(slot: Slot) -> bool:
@@ -257,15 +281,49 @@ def _judge(group: _Group, context: _Context) -> _Judged:
     if rule.repeated is not None and _is_seldom(group, rule.repeated, context):
         note = SELDOM.format(times=rule.repeated.times, seconds=rule.repeated.within_seconds)
         return _Judged(severity=rule.repeated.otherwise, note=note)
+    if rule.passes_with and _passed_with(group, context):
+        return _Judged(severity=Severity.LOW, note=WORKED, state=FaultState.RECOVERED)
+    if rule.cleared_for is not None:
+        return _judge_retries(group, rule.cleared_for, context)
     if not rule.cleared_by:
         return _Judged(severity=rule.severity)
     found = [_episode(span) for span in spans(group.times, context.times(group, LineMeaning.CLEARED))]
     is_over = bool(found) and found[-1].cleared_at is not None and bool((group.times != UNKNOWN).all())
+    is_brief = is_over and rule.brief_seconds > 0 and _were_brief(found, rule.brief_seconds, context)
     return _Judged(
-        severity=rule.severity,
+        severity=Severity.LOW if is_brief else rule.severity,
+        note=BRIEF.format(seconds=rule.brief_seconds) if is_brief else None,
         state=FaultState.RECOVERED if is_over else FaultState.OPEN,
         episodes=tuple(found),
     )
+
+
+def _were_brief(found: Sequence[Episode], seconds: int, context: "_Context") -> bool:
+    """Whether a few short outages were each ended by a line, the last one long before the collection."""
+    ends = [each.cleared_at for each in found if each.cleared_at is not None]
+    is_long_ago = context.collected != UNKNOWN and context.collected - micros_of(ends[-1]) >= PASSED * SECOND
+    return (
+        is_long_ago
+        and len(found) == len(ends) <= MOST_OUTAGES
+        and all((end - each.start).total_seconds() <= seconds for each, end in zip(found, ends, strict=True))
+    )
+
+
+def _judge_retries(group: _Group, kind: str, context: "_Context") -> "_Judged":
+    rule, works = group.slot.rule, context.told(group, LineMeaning.CLEARED)
+    if works is None or max(len(group.rows), len(works.rows)) > MOST_COMPARED:
+        return _Judged(severity=rule.severity)
+    retries = retried(_named_in(group, kind), _named_in(works, kind))
+    if retries is None:
+        return _Judged(severity=rule.severity)
+    if not retries.were_soon_over:
+        return _Judged(severity=rule.severity, state=FaultState.RECOVERED)
+    return _Judged(severity=Severity.LOW, note=WORKED, state=FaultState.RECOVERED)
+
+
+def _passed_with(group: _Group, context: "_Context") -> bool:
+    passed, stayed = context.passed_and_stayed(group.slot.rule.passes_with)
+    return all_near(group.times, passed) and not any_near(group.times, stayed)
 
 
 def _was_brief(group: _Group, context: _Context) -> bool:
@@ -283,7 +341,7 @@ def _is_planned(group: _Group, context: _Context) -> bool:
     kind = group.slot.rule.planned_for
     if kind is None or not len(announced):
         return bool(soon_after(group.times, announced, PLANNED_SECONDS).all())
-    plans = context.planned(group)
+    plans = context.told(group, LineMeaning.PLANNED)
     if plans is None or max(len(group.rows), len(plans.rows)) > MOST_COMPARED:
         return False
     return each_was_announced(_named_in(group, kind), _named_in(plans, kind), PLANNED_FOR_SECONDS)

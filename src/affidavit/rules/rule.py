@@ -99,6 +99,12 @@ class Rule(Described):
     """A line must match one of these, too. They are asked of hits alone, so `level=warn` stays a cheap wording."""
     unless: Texts = ()
     cleared_by: Texts = ()
+    cleared_for: str | None = None
+    """A kind of `entities.yaml`: a line of `cleared_by` clears only what names the same of this kind. What worked soon
+    after few tries is low."""
+    passes_with: Texts = ()
+    """Rules of the same event elsewhere, in lines that name what was tried again: what came together with failures that
+    all passed, passed too."""
     planned_by: Texts = ()
     planned_for: str | None = None
     """A kind of `entities.yaml`: a line of `planned_by` announces only lines that name the same of this kind."""

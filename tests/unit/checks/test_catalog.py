@@ -112,6 +112,7 @@ PROMISED = {
     "system.processors-taken": "medium",
     "system.rebooted-often": "medium",
     "system.rebooted-unplanned": "high",
+    "system.storage-helper-defunct": "high",
     "system.time-service-not-active": "medium",
     "system.zombie-processes": "low",
     "windows.node-service-stopped": "high",

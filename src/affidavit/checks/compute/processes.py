@@ -34,10 +34,17 @@ def processes_of(document: Document) -> Iterator[Process]:
             yield Process(number, pid, words[state], words[10])
 
 
-def in_state(documents: Sequence[Document], *, state: str, called: str, at_least: int) -> Iterator[Found]:
+def in_state(
+    documents: Sequence[Document], *, state: str, called: str, at_least: int, of: tuple[str, ...] = ()
+) -> Iterator[Found]:
+    """Processes in a state; `of` are the only commands that count."""
     if (document := named(documents, PS)) is None:
         return
-    processes = [process for process in processes_of(document) if process.state.startswith(state)]
+    processes = [
+        process
+        for process in processes_of(document)
+        if process.state.startswith(state) and (not of or process.command.lstrip("[").startswith(of))
+    ]
     if len(processes) >= at_least:
         for process in processes:
             yield Shown(document.path, process.line, f"{len(processes)} processes are {called}")
