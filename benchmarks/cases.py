@@ -17,7 +17,7 @@ from pathlib import Path
 from isal import igzip
 
 from affidavit.bundle.layout import role_of
-from affidavit.bundle.lines import LineIndex, build_line_index, read_lines
+from affidavit.bundle.line_index import LineIndex, build_line_index, read_lines
 from affidavit.bundle.manifest import manifest_to_json
 from affidavit.bundle.workspace import prepare_output, publish, publish_folder, workspace
 from affidavit.entrypoints.cli.analyze import INDEX, MANIFEST

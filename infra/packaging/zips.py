@@ -93,7 +93,7 @@ PACKAGES = (
         loads=(
             "affidavit.entrypoints.lambdas.on_incident",
             "affidavit.entrypoints.lambdas.on_watchdog_tick",
-            "affidavit.adapters.aws.chat",
+            "affidavit.adapters.aws.bedrock_chat",
             "affidavit.adapters.aws.host.role_clients",
             "affidavit.entrypoints.collecting",
             "kubernetes.client",

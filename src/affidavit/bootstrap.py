@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, assert_never
 from affidavit.errors import InputRefused
 from affidavit.ports.clock import Clock, SystemClock
 from affidavit.ports.cluster.access import ClusterAccess
-from affidavit.ports.cluster.captures import NodeCaptures
 from affidavit.ports.cluster.control_plane import ControlPlane
 from affidavit.ports.cluster.host_text import HostTexts
+from affidavit.ports.cluster.log_captures import NodeCaptures
 from affidavit.ports.lifecycle_hooks import LifecycleHooks
 from affidavit.ports.node_collector import NodeCollector
 from affidavit.ports.node_directory import NodeDirectory
@@ -123,7 +123,7 @@ def _aws_app(settings: Settings) -> App:
     from affidavit.adapters.aws.clients import AwsClients
     from affidavit.adapters.aws.collector import SsmNodeCollector
     from affidavit.adapters.aws.host.cloudwatch_logs import CloudWatchHostLogs
-    from affidavit.adapters.aws.host.console import Ec2Console
+    from affidavit.adapters.aws.host.serial_console import Ec2Console
     from affidavit.adapters.aws.lifecycle_hooks import AutoScalingHooks
     from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
     from affidavit.adapters.aws.storage.objects import S3ObjectStore
@@ -168,7 +168,7 @@ def _acting(settings: Settings, clients: "AwsClients") -> "AwsClients":
 
 
 def _channels(settings: Settings, clock: Clock) -> "tuple[Channel, ...]":
-    from affidavit.adapters.channels.table import channels
+    from affidavit.adapters.channels.channel_registry import channels
 
     return channels(settings, clock)
 
@@ -186,8 +186,8 @@ def _cluster_api(
             hint="pip install 'affidavit[kubernetes]', or set KUBERNETES_API=off",
         )
     from affidavit.adapters.kubernetes.api import ClusterApis
-    from affidavit.adapters.kubernetes.captures import NodeDiagnosticCaptures
     from affidavit.adapters.kubernetes.control_plane import KubernetesControlPlane
+    from affidavit.adapters.kubernetes.diagnostic_captures import NodeDiagnosticCaptures
 
     return KubernetesControlPlane(ClusterApis(reads)), NodeDiagnosticCaptures(ClusterApis(acts))
 
@@ -201,7 +201,7 @@ def _cluster_access(settings: Settings, clients: "AwsClients") -> ClusterAccess 
 
             return EksClusterAccess(clients)
         case KubernetesApi.IN_CLUSTER:
-            from affidavit.adapters.kubernetes.access import InClusterAccess
+            from affidavit.adapters.kubernetes.in_cluster_access import InClusterAccess
 
             return InClusterAccess(clusters=settings.clusters)
         case _:

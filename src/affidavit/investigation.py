@@ -1,4 +1,4 @@
-"""START HERE: the flow of Affidavit.
+"""START HERE: analyzes a bundle and verifies an index. The flow of Affidavit around it:
 
     collection ─▶ bundle ─▶ index ─▶ questions ─▶ agent ─▶ diagnosis ─▶ verification ─▶ incident store ─▶ people
 
@@ -26,12 +26,12 @@ from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.sources.opening import open_bundle
 from affidavit.bundle.unpack import UnpackProgress, unpack
 from affidavit.bundle.unpacked_bundle import StoredBundle, manifest_of, stored_bundle
-from affidavit.evidence.citation import CitationCheck
+from affidavit.evidence.citation_check import CitationCheck
 from affidavit.evidence.finding import Finding, Suppressed
 from affidavit.index.assemble import assemble_index
 from affidavit.index.audit import differences, manifest_differences
 from affidavit.index.clock_and_checks import survey
-from affidavit.index.identity import content_id
+from affidavit.index.content_id import content_id
 from affidavit.index.record import INDEXER_VERSION, VERSION_1, FindingsIndex, index_from_json, index_json
 from affidavit.index.redacted import check_redacted
 from affidavit.index.scanning.crew import Crew

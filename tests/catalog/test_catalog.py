@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.knowledge.packs import a_pack, a_rule, a_suppression
 
-from affidavit.bundle.recognition import recognise
+from affidavit.bundle.file_recognition import recognise
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
 from affidavit.index.scanning.crew import scan_files

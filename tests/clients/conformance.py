@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 HERE, BUILD = Path(__file__).parent, Path.cwd()
 EXCUSED: dict[str, Any] = load_yaml((HERE / "conformance.yaml").read_text("utf-8"))

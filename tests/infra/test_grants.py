@@ -15,19 +15,19 @@ _STORES = ("storage/objects", "storage/table")
 RUNS = {
     "affidavit-mcp": (
         *_STORES,
-        "api_key",
+        "mcp_api_key",
         "node_directory",
-        "workload/trail",
+        "workload/cloudtrail",
         "workload/inspector",
         "workload/state_inspector",
     ),
-    "affidavit-mcp-collect": (*_STORES, "api_key", "node_directory", "collector"),
+    "affidavit-mcp-collect": (*_STORES, "mcp_api_key", "node_directory", "collector"),
     "affidavit-console": (*_STORES, "parameters/stored_secrets"),
     "affidavit-gateway-tools": (*_STORES, "node_directory"),
     "affidavit-indexer": (*_STORES, "bundle_ready_publisher", "dead_letters", "node_directory"),
     "affidavit-supervisor": (
         *_STORES,
-        "api_key",
+        "mcp_api_key",
         "node_directory",
         "notifier",
         "parameters/stored_secrets",
@@ -35,7 +35,7 @@ RUNS = {
     ),
     "affidavit-watchdog": (
         *_STORES,
-        "api_key",
+        "mcp_api_key",
         "node_directory",
         "notifier",
         "parameters/stored_secrets",
@@ -48,7 +48,7 @@ RUNS = {
     "affidavit-node-collector": (
         *_STORES,
         "collector",
-        "host/console",
+        "host/serial_console",
         "host/eks_access",
         "host/cloudwatch_logs",
         "lifecycle_hooks",
@@ -82,17 +82,17 @@ NEVER_ASKED = {
 # On somebody's machine, in a role that the operator gives a chat model, or tested with its own condition.
 ELSEWHERE = {
     "athena",
-    "chat",
+    "bedrock_chat",
     "comprehend",
-    "deploy/artifacts",
+    "deploy/prerequisites",
     "deploy/doctor",
     "deploy/stacks",
     "workload/fault_target",
     # Whoever runs a plan reads with their own role, and writes with the executor's.
-    "remediation/changer",
-    "remediation/reader",
+    "remediation/scoped_changes",
+    "remediation/state_reader",
     # A deployed function reads its account out of its own ARN.
-    "identity",
+    "account_id",
     "kms_signer",
 }
 _SESSION = botocore.session.get_session()

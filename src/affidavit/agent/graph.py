@@ -32,7 +32,7 @@ from affidavit.agent.subjects.investigable import Investigable, Scope
 from affidavit.agent.toolbox.checked_calls import ToolQuestion, ask, failed, screened
 from affidavit.agent.toolbox.tool_providers import ToolProvider
 from affidavit.agent.tools import SUBMIT, create_tools
-from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy, TokenUsage
 from affidavit.incidents.attempt.diagnostician import RunOutcome
 from affidavit.incidents.attempt.ledger import Ledger

@@ -15,16 +15,16 @@ from affidavit.agent.chat.conversation import as_chain, as_saved, from_saved, is
 from affidavit.agent.chat.providers.bedrock import BEDROCK
 from affidavit.agent.chat.providers.provider import Provider
 from affidavit.agent.chat.retries import OutOfTime, attempted
-from affidavit.agent.chat.tracing import switch_off_tracing
+from affidavit.agent.chat.tracing_off import switch_off_tracing
 from affidavit.agent.error_categories import classify_error
 from affidavit.agent.graph import AgentState, Work, build_graph
 from affidavit.agent.limits import Patience
 from affidavit.agent.prompt import ASK_AGAIN, described, incident_text
 from affidavit.agent.subjects.table import investigable
 from affidavit.agent.toolbox.checked_calls import ToolQuestion, ask
+from affidavit.agent.toolbox.tool_failures import failed_tools, unanswered
 from affidavit.agent.toolbox.tool_providers import Toolbox, ToolProvider
-from affidavit.agent.toolbox.unanswered import failed_tools, unanswered
-from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, Grade, ProducedBy, TokenUsage
 from affidavit.incidents.attempt.about_incident import about_incident
 from affidavit.incidents.attempt.diagnostician import AgentError, AgentResult, Checkpoint, LeaseLost, Limits, RunOutcome

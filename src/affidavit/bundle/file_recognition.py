@@ -25,7 +25,7 @@ from affidavit.bundle.layout import (
 from affidavit.bundle.wrapped_lines import unwrapped
 from affidavit.errors import InputRefused
 from affidavit.evidence.utf16 import is_wide, text_of
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 # How much of a file is looked at, and how many lines of that.
 HEAD = 64 * 1024

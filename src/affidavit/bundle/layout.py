@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from pydantic import BaseModel
 
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 ANY = "any"
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from affidavit.bundle.recognition import RecognisedBy
+from affidavit.bundle.file_recognition import RecognisedBy
 
 MANIFEST_VERSION = "2.0"
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from affidavit.bundle.content import Content, content_of
+from affidavit.bundle.content_types import Content, content_of
 from affidavit.bundle.digests import BLOCK, Digests, SideHasher
-from affidavit.bundle.recognition import HEAD, Recognition, changes_its_writer, recognise
+from affidavit.bundle.file_recognition import HEAD, Recognition, changes_its_writer, recognise
 from affidavit.bundle.safety.bombs import Budget, MemberBound, TooMuch
 from affidavit.bundle.sources.source import Member, MemberDamaged, Source
 from affidavit.errors import EvidenceUnavailable

@@ -10,12 +10,13 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 
-from affidavit.bundle.content import Content
+from affidavit.bundle.byte_spans import head_of
+from affidavit.bundle.content_types import Content
 from affidavit.bundle.digests import Digests
+from affidavit.bundle.file_recognition import HEAD, RecognisedBy
 from affidavit.bundle.layout import OTHER_LOG, FileKind, FileRole, role_of
 from affidavit.bundle.manifest import FileStatus
-from affidavit.bundle.reading import head_of
-from affidavit.bundle.recognition import HEAD, RecognisedBy
+from affidavit.bundle.member_storage import Copied, SpooledSource, Storage, UnpackProgress, Watcher
 from affidavit.bundle.safety.bombs import Budget, MemberBound, TooMuch
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.safety.paths import UnsafeName, known_as, safe_path, shown
@@ -25,7 +26,6 @@ from affidavit.bundle.sources.compression import COMPRESSED_NAMES, TAR_NAMES, co
 from affidavit.bundle.sources.opening import is_tar_header
 from affidavit.bundle.sources.source import Member, MemberKind, Source
 from affidavit.bundle.sources.tar import TarSource
-from affidavit.bundle.storing import Copied, SpooledSource, Storage, UnpackProgress, Watcher
 from affidavit.evidence.coverage import SkipReason
 
 _HEAD = 512

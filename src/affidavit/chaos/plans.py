@@ -13,7 +13,7 @@ from affidavit.changes.reversible import (
     egress_numbers,
     egress_of,
 )
-from affidavit.chaos.choices import NetworkMethod, RevokeTarget
+from affidavit.chaos.injectable_faults import NetworkMethod, RevokeTarget
 from affidavit.errors import InputRefused
 from affidavit.ports.fault_target import FaultTarget
 from affidavit.ports.json import Item

@@ -8,9 +8,9 @@ from typing import get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from affidavit.checks.check import Argument, Check
+from affidavit.checks.computation_results import Found
 from affidavit.checks.compute import COMPUTATIONS
-from affidavit.checks.found import Found
-from affidavit.checks.text import Document
+from affidavit.checks.numbered_lines import Document
 from affidavit.errors import InputRefused
 
 

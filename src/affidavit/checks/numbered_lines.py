@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from affidavit.bundle.safety.opening import file_opener
-from affidavit.checks.found import NotComputable
+from affidavit.checks.computation_results import NotComputable
 from affidavit.evidence.utf16 import is_wide, wide_text
 
 # Command output is small. A larger file is no table that a check knows, and reading it would take minutes.

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from affidavit.checks.check import Check, FiringSample
 from affidavit.checks.computation import apply_check, refuse_unusable
-from affidavit.checks.found import Shown
-from affidavit.checks.text import Document
+from affidavit.checks.computation_results import Shown
+from affidavit.checks.numbered_lines import Document
 from affidavit.errors import InputRefused
 from affidavit.matching.yaml_cache import Parsed, read_yaml
 from affidavit.rules.rule import RuleStatus

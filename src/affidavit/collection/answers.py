@@ -5,7 +5,7 @@ from datetime import datetime
 from pydantic import Field
 
 from affidavit.collection.requests import Strategy
-from affidavit.collection.tasks import CAMEL, CamelRecord, Task, TaskState
+from affidavit.collection.task_envelope import CAMEL, CamelRecord, Task, TaskState
 from affidavit.wire.records import ToolAnswer
 
 

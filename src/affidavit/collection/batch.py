@@ -29,12 +29,12 @@ from affidavit.collection.rows import (
 )
 from affidavit.collection.service import Desk
 from affidavit.collection.start import start_once
-from affidavit.collection.tasks import Task, TaskState, a_task
+from affidavit.collection.task_envelope import Task, TaskState, a_task
 from affidavit.errors import AffidavitError, InputRefused, NotFound
 from affidavit.ports.node_directory import Node
 from affidavit.ports.table import Absent, AnyOf, ConditionFailed, Lacks, Put
 from affidavit.progress import who_waits
-from affidavit.wire.budget import fit, more_bytes
+from affidavit.wire.byte_budget import fit, more_bytes
 from affidavit.wire.records import NextCall, cut
 
 # SSM starts a few executions a second for an account; more callers would only be throttled.

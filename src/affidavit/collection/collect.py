@@ -8,7 +8,7 @@ from affidavit.collection.reservation import find_reservation, find_shared_token
 from affidavit.collection.rows import KnownExecution, recent_key
 from affidavit.collection.service import Desk
 from affidavit.collection.start import Started, find_execution, start_once
-from affidavit.collection.tasks import POLL_SECONDS, Task, TaskState, a_task
+from affidavit.collection.task_envelope import POLL_SECONDS, Task, TaskState, a_task
 from affidavit.errors import AffidavitError
 
 

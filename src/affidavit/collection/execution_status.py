@@ -8,7 +8,7 @@ from typing import Final
 from affidavit.collection.guards import collector_of
 from affidavit.collection.rows import KnownExecution, execution_key
 from affidavit.collection.service import Desk
-from affidavit.collection.tasks import TaskState
+from affidavit.collection.task_envelope import TaskState
 from affidavit.errors import AffidavitError, NotFound
 from affidavit.ports.node_collector import Execution
 from affidavit.ports.table import Lacks, Update

@@ -5,8 +5,8 @@ from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints
 
-from affidavit.collection.tasks import CAMEL
-from affidavit.wire.budget import MAX_BYTES, MaxBytes
+from affidavit.collection.task_envelope import CAMEL
+from affidavit.wire.byte_budget import MAX_BYTES, MaxBytes
 from affidavit.wire.records import ToolRequest
 
 MAX_NODES: Final = 200

@@ -7,7 +7,7 @@ from typing import Final, Self, cast
 from pydantic import BaseModel, ConfigDict
 
 from affidavit.collection.requests import Strategy
-from affidavit.collection.tasks import TaskState
+from affidavit.collection.task_envelope import TaskState
 from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.table import Key
 

@@ -7,7 +7,7 @@ from affidavit.collection.requests import CancelRequest, StatusRequest
 from affidavit.collection.rows import KnownExecution
 from affidavit.collection.service import Desk
 from affidavit.collection.start import find_execution
-from affidavit.collection.tasks import TaskState, a_task
+from affidavit.collection.task_envelope import TaskState, a_task
 from affidavit.errors import Conflict
 from affidavit.ports.node_collector import Step
 

@@ -45,9 +45,9 @@ def collected_evidence(app: App) -> "CollectedNodeEvidence":
 def _later_rungs(app: App, climbs: "Climbs") -> "Iterator[Rung]":
     """Those whose ports this deployment has."""
     from affidavit.node_evidence.archive_state import Archives
-    from affidavit.node_evidence.diagnostic_rung import DiagnosticRung
+    from affidavit.node_evidence.host_text_rung import TextRung
+    from affidavit.node_evidence.monitoring_agent_rung import DiagnosticRung
     from affidavit.node_evidence.rungs import RungName
-    from affidavit.node_evidence.text_rung import TextRung
 
     stores = app.collection_stores
     archives = Archives(objects=stores.objects, state=stores.state)

@@ -20,8 +20,8 @@ from affidavit.incidents.intake.foreign_alerts import Home
 from affidavit.incidents.intake.node_gate import NodeGate
 from affidavit.incidents.notices.notice import NoticeStyle
 from affidavit.incidents.store.blobs import Records
-from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
+from affidavit.incidents.store.stored_diagnoses import IncidentContexts
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import Emit, Telemetry
 from affidavit.ports.json import JsonValue
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from affidavit.agent.toolbox.tool_providers import Toolbox, ToolProvider
-    from affidavit.evidence.citation import ByteSource
+    from affidavit.evidence.citation_check import ByteSource
     from affidavit.evidence.finding import ByteRange, Evidence
     from affidavit.incidents.attempt.without_chat_model import Degraded
     from affidavit.incidents.reading.rereading import Rereading
@@ -158,8 +158,8 @@ def _account(settings: Settings) -> Callable[[], str]:
 
     @cache
     def asked() -> str:
+        from affidavit.adapters.aws.account_id import account_id
         from affidavit.adapters.aws.clients import AwsClients
-        from affidavit.adapters.aws.identity import account_id
 
         return account_id(AwsClients(settings.region))
 
@@ -174,7 +174,7 @@ class _Investigation:
         from affidavit.agent.chat.providers.table import chat_model, provider_of
         from affidavit.agent.error_categories import classify_error
         from affidavit.agent.run import ChatDiagnostician
-        from affidavit.agent.stand_in_diagnostician import UnableDiagnostician
+        from affidavit.agent.unable_diagnostician import UnableDiagnostician
 
         try:
             provider, chat = provider_of(self._app.settings), chat_model(self._app.settings)
@@ -217,8 +217,8 @@ def _served(settings: Settings) -> "Toolbox":
 
     if settings.mcp_api_key:
         return mcp_toolbox(settings.mcp_server_url, _FixedKey(settings.mcp_api_key))
-    from affidavit.adapters.aws.api_key import SsmApiKey
     from affidavit.adapters.aws.clients import AwsClients
+    from affidavit.adapters.aws.mcp_api_key import SsmApiKey
 
     return mcp_toolbox(settings.mcp_server_url, SsmApiKey(AwsClients(settings.region), settings.mcp_api_key_parameter))
 
@@ -240,7 +240,7 @@ def _direct(app: App) -> "Toolbox":
 
 def _function_tools(app: App) -> "Toolbox":
     from affidavit.agent.subjects.function import direct_toolbox
-    from affidavit.entrypoints.known_good import build_captures
+    from affidavit.entrypoints.known_good_captures import build_captures
 
     captures = build_captures(app)
     return direct_toolbox(captures.inspector, app.clock, captures)

@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from affidavit.errors import InputRefused
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 
 class Bound(BaseModel):

@@ -1,4 +1,4 @@
-"""What an incident is about: one thing of one kind."""
+"""What an incident is about: one Lambda function or one node."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from affidavit.fleet.answer import FleetAnswer, check_coverage
-from affidavit.fleet.engine import connect, sql_errors
+from affidavit.fleet.duckdb_connection import connect, sql_errors
 from affidavit.fleet.inquiry import FleetScope, Inquiry
 from affidavit.fleet.schema import FINDINGS, NODES, PARTITIONS, PREFIX, FleetTable
 from affidavit.fleet.sql_check import check

@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from affidavit.fleet.engine import connect
+from affidavit.fleet.duckdb_connection import connect
 from affidavit.fleet.rows import Row
 from affidavit.fleet.schema import FleetTable
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final, cast
 
 from affidavit.errors import InputRefused
-from affidavit.fleet.engine import connect
+from affidavit.fleet.duckdb_connection import connect
 from affidavit.fleet.inquiry import Inquiry
 from affidavit.fleet.schema import TABLES
 

@@ -15,13 +15,13 @@ from affidavit.incidents.notices.channel import Channel
 from affidavit.incidents.notices.notice import PLAIN, NoticeStyle
 from affidavit.incidents.notices.notifications import People
 from affidavit.incidents.store.blobs import Records
-from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
+from affidavit.incidents.store.stored_diagnoses import IncidentContexts
 from affidavit.incidents.telemetry import Telemetry
 from affidavit.ports.clock import Clock
 
 if TYPE_CHECKING:
-    from affidavit.evidence.citation import ByteSource
+    from affidavit.evidence.citation_check import ByteSource
     from affidavit.incidents.attempt.without_chat_model import Degraded
 
 

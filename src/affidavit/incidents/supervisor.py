@@ -17,7 +17,7 @@ from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.intake.foreign_alerts import ForeignAlert
 from affidavit.incidents.intake.node_gate import NoNodeOfOurs
 from affidavit.incidents.intake.same_failure import is_retry, is_same_failure
-from affidavit.incidents.store.episodes import AlarmEpisode
+from affidavit.incidents.store.alarm_episodes import AlarmEpisode
 from affidavit.incidents.store.state import IncidentState, Lease, not_known
 
 STALE_REASON = "stale watchdog timeout"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from affidavit.bundle.reading import head_of
+from affidavit.bundle.byte_spans import head_of
 from affidavit.bundle.unpack import UnpackedFile
 from affidavit.bundle.unpacked_bundle import UNKNOWN_INSTANCE, StoredBundle
 from affidavit.errors import InvariantBroken
@@ -13,10 +13,10 @@ from affidavit.evidence.confidence import confidence
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
 from affidavit.evidence.finding import EXCERPT_CHARACTERS, Finding
 from affidavit.evidence.utf16 import text_of
-from affidavit.index.build import Built, ScannedText, build_findings
 from affidavit.index.check_findings import measured_fact, measured_finding
 from affidavit.index.clock_and_checks import Survey
-from affidavit.index.identity import bundle_digest, content_id
+from affidavit.index.content_id import bundle_digest, content_id
+from affidavit.index.findings_from_hits import Built, ScannedText, build_findings
 from affidavit.index.record import INDEX_VERSION, INDEXER_VERSION, ClockNote, FindingsIndex, index_document, summarize
 from affidavit.index.scanning.parts import ScannedFile
 from affidavit.index.scanning.rule_slots import RuleSlots

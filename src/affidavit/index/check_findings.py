@@ -4,15 +4,15 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from affidavit.bundle.byte_spans import span_of
 from affidavit.bundle.layout import component_of, role_of
-from affidavit.bundle.reading import span_of
 from affidavit.checks.run import CheckEvidence, Hit
 from affidavit.evidence.finding import ByteRange, Evidence, FaultState, Finding, LineRange, Occurrence, excerpt_of
 from affidavit.evidence.utf16 import text_of
 from affidavit.evidence.verdict import Refutation
 from affidavit.rules.entities import SEARCHED, entity_patterns
 from affidavit.verdict.conclude import Fact
-from affidavit.verdict.facts import fact_id
+from affidavit.verdict.refuting_facts import fact_id
 
 # Lines that are read for the names in them.
 NAMED_LINES = 8

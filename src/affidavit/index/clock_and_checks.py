@@ -7,7 +7,7 @@ from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.checks.run import CheckEvidence, ChecksResult, run_checks
 from affidavit.index.times.clock import BundleClock, read_clock
 from affidavit.knowledge import Knowledge
-from affidavit.verdict.facts import load_facts
+from affidavit.verdict.refuting_facts import load_facts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 from affidavit.index.record import FindingsIndex
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 _OWN_NAMES = re.compile(r"\bi-[0-9a-f]{8,17}\b|\bip-\d+-\d+-\d+-\d+(?:\.[a-z0-9-]+)*")
 LARGEST_SETTINGS = 1 << 20

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from affidavit.bundle.byte_spans import Spans
 from affidavit.bundle.layout import FileRole, component_of
-from affidavit.bundle.reading import Spans
 from affidavit.bundle.wrapped_lines import unwrapped
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.finding import (

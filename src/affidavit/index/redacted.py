@@ -4,12 +4,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from affidavit.evidence.citation import OTHER_TEXT, ByteSource, CitationCheck, check
+from affidavit.evidence.citation_check import OTHER_TEXT, ByteSource, CitationCheck, check
 from affidavit.evidence.finding import Evidence, excerpt_of
-from affidavit.index.identity import content_id
+from affidavit.index.content_id import content_id
 from affidavit.index.record import FindingsIndex, index_document, index_from_json
 from affidavit.redaction.answer import redact_answer
-from affidavit.redaction.quotes import is_redacted, stands_in
+from affidavit.redaction.quote_check import is_redacted, stands_in
 from affidavit.redaction.redact import Redactor
 
 _REDACTOR = Redactor()

@@ -8,13 +8,13 @@ from functools import cache
 from importlib.resources import files
 
 from affidavit.matching.disk_cache import keep, read_kept
-from affidavit.matching.looser import looser
+from affidavit.matching.looser_patterns import looser
 from affidavit.matching.needles import Needles, needles_of
 from affidavit.matching.patterns import block_form
 
 NEEDLES = "needles"
 _MOST = 64
-_MADE_FROM = ("looser.py", "needles.py", "regex_tree.py", "usual_text.txt")
+_MADE_FROM = ("looser_patterns.py", "needles.py", "regex_tree.py", "usual_text.txt")
 
 
 def kept_needles(patterns: Iterable[str]) -> Needles | None:

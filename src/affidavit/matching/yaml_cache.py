@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from affidavit.matching.disk_cache import keep, read_kept
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 DOCUMENTS = "documents"
 _MOST = 16

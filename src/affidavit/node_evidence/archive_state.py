@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from affidavit.incidents.evidence.node_evidence import CollectionStanding, CollectionState
 from affidavit.nodes.ingest.ingest_records import outcome_of
 from affidavit.nodes.ingest.uploads import upload_of
-from affidavit.nodes.library.keys import prefix_of
+from affidavit.nodes.library.object_keys import prefix_of
 from affidavit.ports.objects import ObjectMissing, ObjectStore
 from affidavit.ports.table import Table
 

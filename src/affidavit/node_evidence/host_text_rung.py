@@ -1,4 +1,4 @@
-"""The last rungs: text that AWS has of the host (its console, its logs in CloudWatch) becomes a small bundle.
+"""The last two ways to a node's logs: what AWS has of its console, or in CloudWatch, becomes a small bundle.
 
 The node is not asked. The archive lands in the bucket as a node's own would, and is indexed and verified like it.
 """

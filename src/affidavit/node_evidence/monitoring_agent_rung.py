@@ -1,4 +1,4 @@
-"""The second rung: the EKS node monitoring agent uploads the logs itself. For Auto Mode, and where SSM's agent is out.
+"""The second way to a node's logs: the EKS node monitoring agent uploads them. For Auto Mode, or if SSM's agent is out.
 
 A `NodeDiagnostic` object is named as its node, so there is one at most. One that somebody else made is left alone; an
 earlier one of ours that has ended makes room.
@@ -13,8 +13,8 @@ from affidavit.incidents.incident import Incident
 from affidavit.node_evidence.archive_state import Archives, archive_name
 from affidavit.node_evidence.rungs import Climb, RungName
 from affidavit.ports.cluster.access import ClusterPlace
-from affidavit.ports.cluster.captures import LogCapture, NodeCaptures
 from affidavit.ports.cluster.control_plane import ControlPlane
+from affidavit.ports.cluster.log_captures import LogCapture, NodeCaptures
 from affidavit.ports.objects import UploadLinks
 
 # The agent may begin late and still has to upload; the link is of no use to anybody after that.

@@ -1,4 +1,4 @@
-"""The first rung: AWS's collection runbook, which Systems Manager runs on the node."""
+"""The first way to a node's logs: AWS's collection runbook, which Systems Manager runs on the node."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -10,7 +10,7 @@ from affidavit.collection.rows import history_of
 from affidavit.collection.service import Desk
 from affidavit.collection.start import find_execution
 from affidavit.collection.status import status
-from affidavit.collection.tasks import TaskState
+from affidavit.collection.task_envelope import TaskState
 from affidavit.errors import AffidavitError
 from affidavit.incidents.evidence.node_evidence import CollectionStanding, CollectionState
 from affidavit.incidents.incident import Incident

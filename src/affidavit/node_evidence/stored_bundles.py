@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from affidavit.incidents.evidence.node_evidence import BundleAtHand
-from affidavit.nodes.library.keys import markers_prefix
+from affidavit.nodes.library.object_keys import markers_prefix
 from affidavit.ports.objects import ObjectMissing, ObjectStore
 
 HANDED_IN = "it was uploaded, and no collection that was asked for here delivered it"

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from affidavit.errors import InputRefused
 from affidavit.redaction.engine import Engine
 from affidavit.redaction.pattern import Pattern, PatternFile, PatternKind
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 _WORDS_FILE = "words.yaml"
 _WORD = re.compile(r"\{\{([a-z_]+)\}\}")

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from affidavit.errors import AffidavitError
-from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.store.blobs import Records
-from affidavit.incidents.store.context import IncidentContext, IncidentContexts
+from affidavit.incidents.store.stored_diagnoses import IncidentContext, IncidentContexts
 from affidavit.ports.argument_sources import ArgumentSource, ArgumentSources
-from affidavit.remediation.plan.records import Plan
+from affidavit.remediation.plan.plan import Plan
 from affidavit.remediation.plan.seal import sha256_of
 from affidavit.verification.verify import verify
 

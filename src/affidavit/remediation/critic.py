@@ -19,7 +19,7 @@ from affidavit.remediation.actions.catalog import catalog
 from affidavit.remediation.adviser import RepairAdviser
 from affidavit.remediation.always_refused import refused_calls
 from affidavit.remediation.citations import Citations
-from affidavit.remediation.plan.records import POLICY_VERSION, Action, Plan, UndoClass
+from affidavit.remediation.plan.plan import POLICY_VERSION, Action, Plan, UndoClass
 from affidavit.remediation.plan.rendering import rendered
 from affidavit.remediation.plan.seal import plan_bytes, seal_of, sha256_of
 from affidavit.remediation.review.belonging import foreign_target

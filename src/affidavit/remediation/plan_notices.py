@@ -12,7 +12,7 @@ from affidavit.incidents.notices.notice import PLAIN, NoticeStyle
 from affidavit.incidents.notices.sent_notices import ToldStates
 from affidavit.incidents.store.state import Status
 from affidavit.ports.notice import Notice, NoticeStep
-from affidavit.remediation.plan.records import Action, Plan
+from affidavit.remediation.plan.plan import Action, Plan
 
 
 @dataclass(frozen=True, kw_only=True)

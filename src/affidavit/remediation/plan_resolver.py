@@ -16,7 +16,7 @@ from affidavit.remediation.actions.catalog import catalog
 from affidavit.remediation.actions.nodes.service_restart import SERVICES
 from affidavit.remediation.adviser import RepairAdviser
 from affidavit.remediation.citations import diagnosis_digest
-from affidavit.remediation.plan.records import Action, Advice, OnFailedProof, Plan, PlanId, Symptom
+from affidavit.remediation.plan.plan import Action, Advice, OnFailedProof, Plan, PlanId, Symptom
 from affidavit.remediation.plan.seal import precondition_of
 
 # Arguments that say which part of the target is changed; the others say to what.

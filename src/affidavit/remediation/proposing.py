@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from affidavit.errors import Conflict, EvidenceUnavailable
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.incident import Incident, IncidentId
-from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.state import IncidentState, Status, not_known
+from affidavit.incidents.store.stored_diagnoses import IncidentContexts
 from affidavit.remediation.approvals.approval import Approvals
 from affidavit.remediation.approvals.people import Approver
 from affidavit.remediation.critic import Critic
 from affidavit.remediation.plan.narrowing import narrowed
-from affidavit.remediation.plan.records import Plan
+from affidavit.remediation.plan.plan import Plan
 from affidavit.remediation.plan.seal import seal_of
+from affidavit.remediation.plan_resolver import Resolver
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore
-from affidavit.remediation.resolver import Resolver
 
 # Told once a plan waits for people. A notice carries a link, never the power.
 Tell = Callable[[Plan, Incident], None]

@@ -24,7 +24,7 @@ from affidavit.rules.pack import (
     suppression_problems,
 )
 from affidavit.rules.rule import Rule, RuleStatus, Sample, Suppression, placed
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 # The longest name in the catalog has 44 characters. A terminal would cut a longer one.
 LONGEST_NAME = 50

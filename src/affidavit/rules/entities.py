@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import NamedEntity
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 # Only the beginning of a line is searched: names are there, and a hostile line can be of any length.
 SEARCHED = 2_000

@@ -17,9 +17,9 @@ from affidavit.evidence.verdict import (
     Unexplained,
     VerdictState,
 )
+from affidavit.verdict.causal_links import AcceptedLink, accepted_links
 from affidavit.verdict.condition import CauseRole
 from affidavit.verdict.graph import CausalGraph
-from affidavit.verdict.links import AcceptedLink, accepted_links
 from affidavit.verdict.seen_conditions import SeenCondition, see
 from affidavit.verdict.timing import NodeClocks, clock_seconds, read_clocks
 from affidavit.verdict.unseen_causes import absent_of, candidates

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from affidavit.evidence.diagnosis import Claim, EvidencePointer
 from affidavit.ports.json import JsonValue
-from affidavit.verification.claims.words import says
-from affidavit.verification.entry import Entry
+from affidavit.verification.claims.sentence_meanings import says
+from affidavit.verification.ledger_entry import Entry
 from affidavit.verification.negation import denies
 
 _SAYS_SO = re.compile(r"\b(no|not|none|never|nothing|zero|without|denied|missing|absent|absence)\b|n't\b", re.I)

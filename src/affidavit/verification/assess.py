@@ -7,17 +7,17 @@ Everything its conclusion needs is shown, and nothing stays unexplained: `proven
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import Diagnosis, Grade
 from affidavit.verification.confidence import with_confidence
-from affidavit.verification.entry import Entry
 from affidavit.verification.incident_names import About
+from affidavit.verification.ledger_entry import Entry
 from affidavit.verification.obligations.conclusion import judge_conclusion
-from affidavit.verification.obligations.situation import Situation
-from affidavit.verification.plans.gate import gated, refused_steps
-from affidavit.verification.text.answers import read_answers
+from affidavit.verification.obligations.incident_facts import Situation
+from affidavit.verification.plans.advisable_steps import gated, refused_steps
 from affidavit.verification.text.check import text_findings
+from affidavit.verification.text.recorded_answers import read_answers
 from affidavit.verification.verify import Verdict, verify
 
 

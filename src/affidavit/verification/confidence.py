@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from affidavit.evidence.confidence import PARTLY_COVERED, WELL_COVERED, Confidence, Level
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, Grade
-from affidavit.verification.entry import Entry
+from affidavit.verification.ledger_entry import Entry
 
 UNSTATED = Confidence(level=Level.HIGH, basis="not computed yet", gaps=())
 """For whoever writes a diagnosis and leaves it to `with_confidence` to say how sure it is."""

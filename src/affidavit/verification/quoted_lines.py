@@ -5,11 +5,11 @@ from typing import TypeGuard
 
 from pydantic import TypeAdapter, ValidationError
 
-from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.finding import Evidence
 from affidavit.index.redacted import check_redacted
 from affidavit.ports.json import JsonValue
-from affidavit.verification.fields import Located
+from affidavit.verification.pointer_lookup import Located
 
 _MARKS = frozenset(("full_key", "byte_offset", "sha256", "excerpt"))
 _EVIDENCE = TypeAdapter(Evidence)

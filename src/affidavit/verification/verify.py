@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer, RemediationStep
 from affidavit.ports.json import JsonValue
 from affidavit.verification.absence import unproven_absence
@@ -11,8 +11,8 @@ from affidavit.verification.canonical_json import canonical
 from affidavit.verification.claims.contradicted_values import contradicted_value
 from affidavit.verification.claims.counts import miscounted
 from affidavit.verification.claims.quotes import cut_quote
-from affidavit.verification.entry import Entry
-from affidavit.verification.fields import Located, NotLocated, locate
+from affidavit.verification.ledger_entry import Entry
+from affidavit.verification.pointer_lookup import Located, NotLocated, locate
 from affidavit.verification.quoted_lines import unread_quotes
 
 # A shorter part of a text is found almost anywhere.

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from affidavit.ports.workload_inspector import LogLine
-from affidavit.workloads.operations import action_of, proper_case
+from affidavit.workloads.sdk_operations import action_of, proper_case
 
 _QUOTE = r"[\"'`’\\]*"
 _ARN = r"arn:aws[a-z-]*:[^\s\"'`’,;\\]+"

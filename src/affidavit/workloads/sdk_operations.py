@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 
 def action_of(operation: str) -> str | None:

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.incidents.reading.listing import IncidentFilter
-from affidavit.nodes.library.keys import prefix_of
+from affidavit.nodes.library.object_keys import prefix_of
 from tests.support.pages.console import ServedConsole, served
 from tests.support.pages.console_plans import awaiting_plan
 from tests.support.repairing.remediation import a_plan, an_action

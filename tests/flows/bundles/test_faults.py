@@ -6,7 +6,7 @@ import pytest
 from tests.support.archives.bundles import analyze_at
 
 from affidavit.evaluation.generator import BundleSpec, Form, GeneratedBundle, Layout, fault_names, generate, write
-from affidavit.evidence.citation import check
+from affidavit.evidence.citation_check import check
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 from affidavit.knowledge import load_knowledge

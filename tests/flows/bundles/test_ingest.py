@@ -25,14 +25,14 @@ from tests.support.knowledge.packs import a_pack, a_rule
 from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.errors import AffidavitError, InputRefused, NotFound, UpstreamFailed
-from affidavit.evidence.citation import check
+from affidavit.evidence.citation_check import check
 from affidavit.investigation import analyze
 from affidavit.knowledge import Knowledge
 from affidavit.nodes.ingest.directory import ingest_directory
 from affidavit.nodes.ingest.ingest import ingest
 from affidavit.nodes.ingest.ingest_records import record_of
-from affidavit.nodes.library.baselines import baselines
 from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.pattern_counts import baselines
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.fleet import cluster_health
 from affidavit.nodes.questions.validate import validate

@@ -12,8 +12,8 @@ from affidavit.errors import AffidavitError, InputRefused, NotFound
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 from affidavit.knowledge import Knowledge, load_knowledge
-from affidavit.nodes.library.baselines import uncounted
 from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.pattern_counts import uncounted
 from affidavit.nodes.questions.artifact import artifact
 from affidavit.nodes.questions.correlate import correlate
 from affidavit.nodes.questions.errors import errors

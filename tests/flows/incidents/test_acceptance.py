@@ -8,10 +8,10 @@ from tests.support.peers.topics import subscribed
 
 from affidavit.agent.rules import best_so_far
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.store.context import IncidentContext
 from affidavit.incidents.store.state import IncidentState, Status
+from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.sandbox.account.function_account import FUNCTION
-from affidavit.verification.entry import make_entry
+from affidavit.verification.ledger_entry import make_entry
 from affidavit.verification.verify import verify
 from affidavit.workloads.questions import Workloads
 from affidavit.workloads.wire import TOOL_ARG_SCHEMAS

@@ -8,7 +8,7 @@ import pytest
 from tests.support.storms import IS_FULL
 from tests.unit.agent.support import QUICK, CountingTools, investigate, scenario
 
-from affidavit.adapters.aws.chat import BedrockChat, bedrock_chat
+from affidavit.adapters.aws.bedrock_chat import BedrockChat, bedrock_chat
 from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.attempt.diagnostician import AgentResult, RunOutcome

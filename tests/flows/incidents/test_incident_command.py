@@ -12,8 +12,8 @@ from tests.support.processes.command import affidavit
 
 from affidavit.bootstrap import build_app
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.store.context import context_key
 from affidavit.incidents.store.incident_leases import IncidentStates
+from affidavit.incidents.store.stored_diagnoses import context_key
 from affidavit.ports.table import Put
 from affidavit.sandbox.account.node_archives import archive_of
 from affidavit.sandbox.account.nodes import FleetNode

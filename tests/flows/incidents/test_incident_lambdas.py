@@ -13,9 +13,9 @@ import pytest
 from tests.support.clock import FakeClock
 from tests.support.investigations.incidents import an_incident
 
-from affidavit.adapters.aws import api_key
-from affidavit.adapters.aws.api_key import SsmApiKey, get_mcp_api_key
+from affidavit.adapters.aws import mcp_api_key
 from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.mcp_api_key import SsmApiKey, get_mcp_api_key
 from affidavit.entrypoints.lambdas import on_incident, on_watchdog_tick, secret_renewal
 from affidavit.errors import InputRefused
 from affidavit.incidents.incident import IncidentId
@@ -126,7 +126,7 @@ def test_a_key_older_than_five_minutes_is_read_again(
 ) -> None:
     clients, ssm = AwsClients("ca-central-1"), boto3.client("ssm", "ca-central-1")
     name, now = f"/incident-response/{uuid.uuid4().hex}", [1_000.0]
-    monkeypatch.setattr(api_key, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(mcp_api_key, "time", SimpleNamespace(monotonic=lambda: now[0]))
     ssm.put_parameter(Name=name, Value="first", Type="SecureString")
     key = SsmApiKey(clients, name)
     assert key(refresh=False) == "first"

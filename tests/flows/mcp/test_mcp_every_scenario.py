@@ -22,7 +22,7 @@ from affidavit.knowledge import load_knowledge
 from affidavit.nodes.library.library import Library
 from affidavit.ports.clock import SystemClock
 from affidavit.redaction.redact import Redactor
-from affidavit.wire.budget import MOST_BYTES
+from affidavit.wire.byte_budget import MOST_BYTES
 
 pytestmark = pytest.mark.slow
 

@@ -36,7 +36,7 @@ from affidavit.collection.requests import (
 from affidavit.collection.service import Desk
 from affidavit.collection.status import cancel as stop
 from affidavit.collection.status import status
-from affidavit.collection.tasks import TaskState
+from affidavit.collection.task_envelope import TaskState
 from affidavit.errors import AffidavitError, InputRefused, NotFound, Throttled
 from affidavit.investigation import analyze
 from affidavit.knowledge import load_knowledge

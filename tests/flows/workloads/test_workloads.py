@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.support.investigations.workload_account import ACCOUNT, Stage
 
-from affidavit.chaos.choices import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.experiments import inject, restore
+from affidavit.chaos.injectable_faults import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.ports.clock import SystemClock
 from affidavit.ports.table import Table

@@ -16,12 +16,12 @@ from botocore.exceptions import ClientError
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.fault_target import AwsFaultTarget
 from affidavit.bootstrap import App, build_app
-from affidavit.chaos.choices import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.experiments import inject, restore
+from affidavit.chaos.injectable_faults import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.entrypoints.supervision import build_supervisor
-from affidavit.incidents.store.context import IncidentContext
 from affidavit.incidents.store.state import IncidentState
+from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_nowhere
 from affidavit.sandbox.account.function_account import FUNCTION

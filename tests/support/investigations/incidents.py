@@ -21,8 +21,8 @@ from affidavit.incidents.incident import Incident, IncidentId, Signal
 from affidavit.incidents.notices.channel import Channel, ChannelName
 from affidavit.incidents.notices.plain_text import plain_text
 from affidavit.incidents.store.blobs import Records
-from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
+from affidavit.incidents.store.stored_diagnoses import IncidentContexts
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import Telemetry
 from affidavit.ports.json import JsonValue

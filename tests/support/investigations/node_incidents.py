@@ -22,7 +22,7 @@ from affidavit.sandbox.aws.resources import BUCKET
 from affidavit.sandbox.kubernetes.node_diagnostics import AgentConduct
 from affidavit.sandbox.sandbox import Sandbox
 from affidavit.verification.assess import assess
-from affidavit.verification.entry import Entry
+from affidavit.verification.ledger_entry import Entry
 
 Found = TypeVar("Found")
 numbers = count(1)

@@ -26,7 +26,7 @@ from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, load_wo
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.event_reader import readings_of
-from affidavit.incidents.store.context import context_key
+from affidavit.incidents.store.stored_diagnoses import context_key
 from affidavit.incidents.telemetry import to_nowhere
 from affidavit.ports.clock import Clock
 from affidavit.ports.table import Update

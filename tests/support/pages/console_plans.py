@@ -7,15 +7,15 @@ from pathlib import Path
 
 from affidavit.entrypoints.cli.remedy.console_executor import LentExecutor
 from affidavit.entrypoints.console.access.oidc import OidcLogin
-from affidavit.entrypoints.console.plans.repairs import Repairs
+from affidavit.entrypoints.console.plans.repair_services import Repairs
 from affidavit.remediation.citations import StoredCitations
 from affidavit.remediation.critic import Critic
-from affidavit.remediation.plan.records import Plan
+from affidavit.remediation.plan.plan import Plan
 from affidavit.remediation.plan.seal import seal_of
+from affidavit.remediation.plan_resolver import Resolver
 from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore
-from affidavit.remediation.resolver import Resolver
 from tests.support.pages.console import ServedConsole, served
 from tests.support.repairing.repairs import Workshop
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from affidavit.fleet.engine import connect
-from affidavit.fleet.local import _source
+from affidavit.fleet.duckdb_connection import connect
+from affidavit.fleet.local_tables import _source
 from affidavit.fleet.schema import TABLES
 
 PAGE = 20

@@ -1,6 +1,6 @@
 """Loads rules, checks and redaction patterns when imported, so that processes forked from here need not."""
 
-from affidavit.bundle.recognition import recognise
+from affidavit.bundle.file_recognition import recognise
 from affidavit.knowledge import load_knowledge
 from affidavit.redaction.redact import Around, Redactor
 

@@ -78,7 +78,7 @@ def main() -> None:
 
 def _load() -> None:
     """Once, and not in every worker. None of it starts a thread or a connection."""
-    for name in ("adapters.aws.api_key", "adapters.aws.chat", "agent.toolbox.mcp_tools", "agent.run"):
+    for name in ("adapters.aws.mcp_api_key", "adapters.aws.bedrock_chat", "agent.toolbox.mcp_tools", "agent.run"):
         import_module(f"affidavit.{name}")
     # Descriptions of services are kept: a worker makes its own clients of them.
     clients = AwsClients("ca-central-1")

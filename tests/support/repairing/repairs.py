@@ -9,8 +9,8 @@ from typing import Any
 from uuid import uuid4
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.remediation.changer import AssumedRoleDoor
-from affidavit.adapters.aws.remediation.reader import AwsStateReader
+from affidavit.adapters.aws.remediation.scoped_changes import AssumedRoleDoor
+from affidavit.adapters.aws.remediation.state_reader import AwsStateReader
 from affidavit.errors import NotFound
 from affidavit.evidence.diagnosis import RiskLevel
 from affidavit.evidence.subject import Subject, SubjectKind
@@ -30,7 +30,7 @@ from affidavit.remediation.execution.other_writers import Bystanders
 from affidavit.remediation.execution.start_limits import Starts
 from affidavit.remediation.execution.symptoms import SymptomSeen
 from affidavit.remediation.kill_switch import KillSwitch
-from affidavit.remediation.plan.records import Action, OnFailedProof, Plan, PlanId, Symptom
+from affidavit.remediation.plan.plan import Action, OnFailedProof, Plan, PlanId, Symptom
 from affidavit.remediation.plan.seal import precondition_of, sha256_of, typed_part
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore

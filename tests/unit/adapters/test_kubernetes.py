@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from affidavit.adapters.kubernetes.access import InClusterAccess
 from affidavit.adapters.kubernetes.api import ApiCalls, ClusterApis
-from affidavit.adapters.kubernetes.captures import NodeDiagnosticCaptures
 from affidavit.adapters.kubernetes.control_plane import KubernetesControlPlane
+from affidavit.adapters.kubernetes.diagnostic_captures import NodeDiagnosticCaptures
+from affidavit.adapters.kubernetes.in_cluster_access import InClusterAccess
 from affidavit.errors import AffidavitError, Conflict, InputRefused, NotFound, Throttled, UpstreamFailed
 from affidavit.ports.cluster.access import ClusterPlace, ClusterReach
 from affidavit.sandbox.access.keys import SandboxKeys

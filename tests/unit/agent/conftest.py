@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from affidavit.adapters.aws.chat import BedrockChat, bedrock_chat
+from affidavit.adapters.aws.bedrock_chat import BedrockChat, bedrock_chat
 from affidavit.sandbox.chat_models.bedrock import PREFIX, BedrockSimulator, Script
 
 MakeChat = Callable[..., BedrockChat]

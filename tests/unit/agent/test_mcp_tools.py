@@ -17,8 +17,8 @@ import uvicorn
 from mcp.server.mcpserver import MCPServer
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from affidavit.adapters.aws.api_key import SsmApiKey
 from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.mcp_api_key import SsmApiKey
 from affidavit.agent.chat.offline import OfflineChat
 from affidavit.agent.errors import McpAuthFailed, McpConnectionFailed, McpInitError
 from affidavit.agent.limits import Patience
@@ -28,7 +28,7 @@ from affidavit.agent.toolbox.mcp_tools import ApiKey, McpToolProvider
 from affidavit.errors import AffidavitError, InputRefused, UpstreamFailed
 from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario
 from affidavit.incidents.attempt.diagnostician import ErrorCategory, RunOutcome
-from affidavit.wire.budget import MOST_BYTES
+from affidavit.wire.byte_budget import MOST_BYTES
 from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 
 from .support import investigate, scenario

@@ -26,7 +26,7 @@ from affidavit.errors import InvariantBroken
 from affidavit.evidence.diagnosis import TokenUsage
 from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.incidents.attempt.ledger import Ledger
-from affidavit.workloads.descriptions import EXAMPLE
+from affidavit.workloads.question_descriptions import EXAMPLE
 from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 
 from .support import CountingTools, scenario

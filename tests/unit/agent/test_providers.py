@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from affidavit.adapters.aws.chat import BedrockChat
+from affidavit.adapters.aws.bedrock_chat import BedrockChat
 from affidavit.agent.chat.offline import OfflineChat
 from affidavit.agent.chat.providers.provider import ChatProvider
 from affidavit.agent.chat.providers.table import PROVIDERS, chat_model

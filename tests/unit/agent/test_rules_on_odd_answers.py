@@ -13,7 +13,7 @@ from affidavit.agent.rules import best_so_far
 from affidavit.agent.subjects.node import NODE
 from affidavit.agent.subjects.node_tools import ERRORS, TRIAGE
 from affidavit.incidents.attempt.ledger import Ledger
-from affidavit.verification.entry import make_entry
+from affidavit.verification.ledger_entry import make_entry
 from affidavit.verification.verify import verify
 from affidavit.workloads.wire import TOOL_RESPONSE_SCHEMAS
 

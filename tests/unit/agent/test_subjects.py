@@ -4,7 +4,7 @@ from affidavit.agent.subjects.function import FUNCTION
 from affidavit.agent.subjects.table import investigable
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.evidence.subject import SubjectKind
-from affidavit.verification.entry import make_entry
+from affidavit.verification.ledger_entry import make_entry
 
 from .support import scenario
 

@@ -11,7 +11,7 @@ import pytest
 PROGRAM = """
 import sys, time
 from tests.unit.agent.support import investigate, scenario
-from affidavit.agent.chat import offline, tracing
+from affidavit.agent.chat import offline, tracing_off
 {before}
 assert investigate(offline.OfflineChat(), scenario()).diagnosis is not None
 from langchain_core.tracers.langchain import wait_for_all_tracers

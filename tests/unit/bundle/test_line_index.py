@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from affidavit.bundle.lines import STRIDE, LineIndex, build_line_index, newlines_before, read_lines
+from affidavit.bundle.line_index import STRIDE, LineIndex, build_line_index, newlines_before, read_lines
 
 short = [b"\n", b"\n\n", b"a line\n", b"\r\n", b"\0", b"no end"]
 pieces = st.sampled_from([*short, b"x" * 40_000, b"y" * STRIDE, b"z\n" * 3000])

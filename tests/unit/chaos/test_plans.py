@@ -13,8 +13,8 @@ from affidavit.changes.reversible import (
     EgressChange,
     InlinePolicyChange,
 )
-from affidavit.chaos.choices import NetworkMethod, RevokeTarget
 from affidavit.chaos.guard import check_allowed
+from affidavit.chaos.injectable_faults import NetworkMethod, RevokeTarget
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.errors import InputRefused
 

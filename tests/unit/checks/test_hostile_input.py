@@ -13,9 +13,9 @@ from tests.support.storms import storm
 
 from affidavit.checks.check import Check
 from affidavit.checks.computation import apply_check
-from affidavit.checks.found import LONGEST_DETAIL, Shown
+from affidavit.checks.computation_results import LONGEST_DETAIL, Shown
+from affidavit.checks.numbered_lines import Document
 from affidavit.checks.run import load_checks, run_checks
-from affidavit.checks.text import Document
 
 CHECKS = load_checks()
 each_check = for_each("check", CHECKS, label=lambda check: check.id)

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Iterable, Mapping
 
-from affidavit.checks.compute.checkpoint import contradicts
+from affidavit.checks.computation_results import Shown
+from affidavit.checks.compute.ipamd_checkpoint import contradicts
 from affidavit.checks.compute.pod_routes import routes_missing
-from affidavit.checks.found import Shown
-from affidavit.checks.text import Document
+from affidavit.checks.numbered_lines import Document
 
 MANY = 60_000
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.checks.found import NotComputable
-from affidavit.checks.text import LARGEST, MOST_LINES, Document, named, read_document
+from affidavit.checks.computation_results import NotComputable
+from affidavit.checks.numbered_lines import LARGEST, MOST_LINES, Document, named, read_document
 
 
 def test_only_a_line_feed_ends_a_line_and_one_carriage_return_goes_with_it() -> None:

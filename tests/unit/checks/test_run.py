@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from affidavit.checks import computation
-from affidavit.checks.found import Found, Shown
+from affidavit.checks.computation_results import Found, Shown
+from affidavit.checks.numbered_lines import LARGEST, Document
 from affidavit.checks.run import Hit, load_checks, run_checks
-from affidavit.checks.text import LARGEST, Document
 
 CHECKS = {check.id: check for check in load_checks()}
 

@@ -15,7 +15,7 @@ from affidavit.collection.collect import collect
 from affidavit.collection.requests import CollectRequest
 from affidavit.collection.reservation import client_token_of
 from affidavit.collection.rows import execution_key, recent_key, reservation_key
-from affidavit.collection.tasks import TaskState
+from affidavit.collection.task_envelope import TaskState
 from affidavit.errors import Conflict, InputRefused, NotFound, UpstreamFailed
 
 

@@ -9,7 +9,7 @@ from affidavit.collection.history import history
 from affidavit.collection.requests import CancelRequest, CollectRequest, HistoryRequest, StatusRequest
 from affidavit.collection.status import cancel as stop
 from affidavit.collection.status import status
-from affidavit.collection.tasks import TaskState
+from affidavit.collection.task_envelope import TaskState
 from affidavit.errors import Conflict, NotFound, UpstreamFailed
 
 

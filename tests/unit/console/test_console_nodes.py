@@ -10,7 +10,7 @@ from tests.support.pages.console import ServedConsole, served
 
 from affidavit.entrypoints.console.access.person import PersonRole
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
-from affidavit.nodes.library.keys import prefix_of
+from affidavit.nodes.library.object_keys import prefix_of
 
 SECRET = "AKIAIOSFODNN7EXAMPLF"
 

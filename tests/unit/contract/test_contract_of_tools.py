@@ -14,7 +14,7 @@ from affidavit.entrypoints.mcp.tools.catalog import TOOLS
 from affidavit.entrypoints.mcp.tools.schemas import input_schema, output_schema
 from affidavit.entrypoints.mcp.tools.tool import Tool
 from affidavit.errors import Conflict, InputRefused, NotFound, Throttled, UpstreamFailed
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 CONTRACT: dict[str, Any] = load_yaml((Path(__file__).parent / "contract.yaml").read_text("utf-8"))
 SAID: dict[str, Any] = CONTRACT["tools"]

@@ -11,8 +11,8 @@ import pytest
 
 from affidavit.entrypoints.cli.eval.command import local_library
 from affidavit.evaluation.nodes.bundles import place
+from affidavit.evaluation.nodes.library_answers import MakeLibrary, library_answers, stock
 from affidavit.evaluation.nodes.library_questions import ABSENT, NEIGHBOUR, QUESTIONS
-from affidavit.evaluation.nodes.library_tools import MakeLibrary, library_answers, stock
 from affidavit.evaluation.nodes.regression import accept, changes
 from affidavit.evaluation.nodes.result import EvaluationResult, measured, nodes_result
 from affidavit.evaluation.nodes.runs import ScenarioRun, ToolRun, run_scenario

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.support.knowledge.findings import an_evidence
 
 from affidavit.errors import EvidenceUnavailable
-from affidavit.evidence.citation import check
+from affidavit.evidence.citation_check import check
 from affidavit.evidence.finding import ByteRange, Evidence, LineRange, excerpt_of
 
 

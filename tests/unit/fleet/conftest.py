@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from affidavit.fleet.engine import connect
+from affidavit.fleet.duckdb_connection import connect
 from affidavit.fleet.schema import FINDINGS, NODES
 
 

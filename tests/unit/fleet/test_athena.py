@@ -11,7 +11,7 @@ from affidavit.adapters.aws.athena import MOST_SECONDS, POLL_SECONDS, AthenaFlee
 from affidavit.adapters.aws.clients import ATTEMPTS, AwsClients
 from affidavit.errors import InputRefused, NotFound, Throttled, UpstreamFailed
 from affidavit.fleet.inquiry import FleetScope, Inquiry
-from affidavit.fleet.local import ask_folder
+from affidavit.fleet.local_tables import ask_folder
 from affidavit.fleet.questions import QUESTIONS, question
 
 PROD = FleetScope(clusters=("prod",))

@@ -11,7 +11,7 @@ from affidavit.errors import NotFound
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.fleet.athena_tables import table_statements
 from affidavit.fleet.inquiry import FleetScope, Inquiry
-from affidavit.fleet.local import ask_folder
+from affidavit.fleet.local_tables import ask_folder
 from affidavit.fleet.publish import publish
 from affidavit.fleet.questions import QUESTIONS, question
 from affidavit.fleet.schema import NODES, TABLES

@@ -20,7 +20,7 @@ from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.incidents.export.cassette import Playback, cassette_from_json, cassette_to_json, record
 from affidavit.incidents.incident import Incident, IncidentId, Signal
 from affidavit.incidents.store.blobs import Records
-from affidavit.incidents.store.context import IncidentContext
+from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.ports.json import JsonValue
 from affidavit.verification.verify import verify
 

@@ -25,8 +25,8 @@ from affidavit.evidence.diagnosis import ProducedBy
 from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
 from affidavit.incidents.attempt.salvage import keep_leftovers
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.store.context import IncidentContext
 from affidavit.incidents.store.state import IncidentState, Status
+from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.watchdog import Tick, tick
 

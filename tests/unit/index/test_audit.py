@@ -16,7 +16,7 @@ from affidavit.bundle.manifest import manifest_to_json
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.cli.verify.index import VerifyOptions, run_verify
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
-from affidavit.index.identity import canonical_json, content_id
+from affidavit.index.content_id import canonical_json, content_id
 from affidavit.index.record import index_to_json
 from affidavit.investigation import Analysis, Verification, analyze, verify
 from affidavit.knowledge import load_knowledge

@@ -11,7 +11,7 @@ from tests.support.archives.bundles import analyze_files
 from tests.support.knowledge.packs import a_pack, a_rule, a_suppression
 
 from affidavit.errors import InputRefused
-from affidavit.evidence.citation import check
+from affidavit.evidence.citation_check import check
 from affidavit.evidence.coverage import SkipReason
 from affidavit.index.scanning.crew import WORTH_A_CREW, Crew, scan_files
 from affidavit.index.scanning.parts import PART, Cutter, FilePart, ScannedFile, ScannedPart, joined

@@ -5,7 +5,7 @@ from itertools import chain
 
 import pytest
 
-from affidavit.matching.looser import looser
+from affidavit.matching.looser_patterns import looser
 from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher
 from affidavit.matching.needles import needles_of, required_texts
 from affidavit.matching.patterns import Wordings

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from tests.support.peers.mcp_server import serving
 
-from affidavit.entrypoints.http.connections import ConnectionLimits, bounded_protocol
+from affidavit.entrypoints.http.connection_limits import ConnectionLimits, bounded_protocol
 
 SLOW_SECONDS = 1.5
 # Far longer than the limits below: what is still open by then stays open.

@@ -15,7 +15,7 @@ from jwt.algorithms import RSAAlgorithm
 from jwt.exceptions import PyJWKClientError
 
 from affidavit.entrypoints.http.auth import JwtVerifier
-from affidavit.entrypoints.http.discovery import KEPT_SECONDS, REST_SECONDS, IssuerKeys
+from affidavit.entrypoints.http.issuer_keys import KEPT_SECONDS, REST_SECONDS, IssuerKeys
 from affidavit.entrypoints.http.issuer_verifiers import issuer_verifiers
 from affidavit.settings import Settings
 
@@ -140,7 +140,7 @@ def test_an_issuer_that_is_not_there_lets_nobody_in(issuer: Issuer) -> None:
 
 def test_an_issuer_over_https_cannot_send_us_to_plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
     document = {"issuer": "https://issuer.example", "jwks_uri": "http://issuer.example/keys"}
-    monkeypatch.setattr("affidavit.entrypoints.http.discovery._fetched", lambda _url: document)
+    monkeypatch.setattr("affidavit.entrypoints.http.issuer_keys._fetched", lambda _url: document)
     with pytest.raises(PyJWKClientError, match="trusted"):
         IssuerKeys("https://issuer.example").client()
 

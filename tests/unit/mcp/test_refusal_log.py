@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from affidavit.entrypoints.http.refusals import QUIET_SECONDS, Refusals
+from affidavit.entrypoints.http.refusal_log import QUIET_SECONDS, Refusals
 
 
 def test_a_flood_is_a_line_a_minute_that_counts_it(caplog: pytest.LogCaptureFixture) -> None:

@@ -13,9 +13,9 @@ from affidavit.entrypoints.mcp.calls import Calls
 from affidavit.entrypoints.mcp.tools.catalog import LAMBDA
 from affidavit.entrypoints.mcp.tools.schemas import output_schema
 from affidavit.entrypoints.mcp.tools.tool import Tool
-from affidavit.entrypoints.mcp.tools.workload_budget import LEFT_OUT, shortened
+from affidavit.entrypoints.mcp.tools.workload_answer_size import LEFT_OUT, shortened
 from affidavit.evaluation.incidents.workload_scenarios import load_workload_scenarios, patched
-from affidavit.wire.budget import LEAST_BYTES, MAX_BYTES
+from affidavit.wire.byte_budget import LEAST_BYTES, MAX_BYTES
 from affidavit.workloads.logs import ONLY_NEWEST
 from affidavit.workloads.wire import (
     ChangesResponse,

@@ -24,13 +24,13 @@ from affidavit.nodes.wire.files import ListBundleFilesRequest
 from affidavit.nodes.wire.findings_page import ErrorsRequest
 from affidavit.nodes.wire.fleet import ClusterHealthRequest, CompareNodesRequest
 from affidavit.nodes.wire.read import ReadRequest
-from affidavit.nodes.wire.response_format import ResponseFormat
 from affidavit.nodes.wire.search import SearchRequest, SearchResult
+from affidavit.nodes.wire.shared_fields import ResponseFormat
 from affidavit.nodes.wire.summarize import SummarizeRequest
 from affidavit.nodes.wire.triage import TRIAGE_BYTES, QuickTriageRequest
 from affidavit.nodes.wire.validate import ValidateRequest
 from affidavit.nodes.wire.verify_report import VerifyReportRequest
-from affidavit.wire.budget import MAX_BYTES
+from affidavit.wire.byte_budget import MAX_BYTES
 from affidavit.wire.records import ToolAnswer, ToolRequest
 
 NODES = [f"i-{number:017x}" for number in range(40)]

@@ -11,8 +11,8 @@ from affidavit.nodes.library.library import Library
 from affidavit.nodes.questions.correlate import correlate
 from affidavit.nodes.questions.search import CONCISE_QUERY, search
 from affidavit.nodes.wire.correlate import CorrelateAnswer, CorrelateRequest
-from affidavit.nodes.wire.response_format import ResponseFormat
 from affidavit.nodes.wire.search import LONGEST_QUERY, SearchRequest
+from affidavit.nodes.wire.shared_fields import ResponseFormat
 
 KUBELET, CONTAINERD = "kubelet/kubelet.log", "containerd/containerd-log.txt"
 LOGS = {

@@ -8,9 +8,9 @@ from tests.support.knowledge.libraries import INSTANCE, OTHER, a_library, an_arc
 from affidavit.investigation import analyze
 from affidavit.nodes.ingest.ingest import ingest
 from affidavit.nodes.ingest.store_bundle import Ingested, Origin
-from affidavit.nodes.library.baselines import baselines
-from affidavit.nodes.library.keys import home_key
 from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.object_keys import home_key
+from affidavit.nodes.library.pattern_counts import baselines
 from affidavit.nodes.library.upload_origin import OriginProof, Uploader, origin_of_upload
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.files import list_bundle_files

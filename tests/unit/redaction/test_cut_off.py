@@ -15,7 +15,7 @@ from affidavit.redaction.cut_off import SHORTEST, SHORTEST_UNNAMED, beginnings
 from affidavit.redaction.engine import Engine
 from affidavit.redaction.pattern import Pattern, PatternKind, Sample
 from affidavit.redaction.patterns import load_patterns
-from affidavit.redaction.quotes import stands_in
+from affidavit.redaction.quote_check import stands_in
 from affidavit.redaction.redact import Around, Redactor
 
 # What a finder finds depends on other lines; how those are cut is tested with the finders.

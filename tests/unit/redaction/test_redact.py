@@ -13,7 +13,7 @@ from affidavit.redaction.detector import OVERLAP, Entity, pieces
 from affidavit.redaction.detector_questions import PersonalDataInquiry
 from affidavit.redaction.pattern import PatternKind
 from affidavit.redaction.patterns import load_patterns
-from affidavit.redaction.quotes import stands_in
+from affidavit.redaction.quote_check import stands_in
 from affidavit.redaction.redact import Redactor
 
 KEY = "AKIAIOSFODNN7EXAMPLE"

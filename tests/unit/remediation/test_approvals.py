@@ -20,7 +20,7 @@ from affidavit.remediation.approvals.people import (
     others_than,
 )
 from affidavit.remediation.kill_switch import RemediationStopped
-from affidavit.remediation.plan.records import Plan
+from affidavit.remediation.plan.plan import Plan
 from affidavit.remediation.plan.seal import plan_bytes, typed_part
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.phases import Phase

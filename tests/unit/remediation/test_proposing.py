@@ -22,9 +22,9 @@ from affidavit.ports.argument_sources import ArgumentSources, SourceKind
 from affidavit.remediation.actions.catalog import catalog
 from affidavit.remediation.citations import StoredCitations
 from affidavit.remediation.critic import Critic
-from affidavit.remediation.plan.records import Plan
+from affidavit.remediation.plan.plan import Plan
 from affidavit.remediation.plan.seal import precondition_of
-from affidavit.remediation.resolver import Resolver
+from affidavit.remediation.plan_resolver import Resolver
 from affidavit.remediation.sources.recorded import RecordedSources
 from affidavit.sandbox.sandbox import Sandbox
 

@@ -7,7 +7,7 @@ import pytest
 from tests.support.repairing.remediation import a_plan, an_action
 
 from affidavit.errors import InvariantBroken
-from affidavit.remediation.plan.records import Advice
+from affidavit.remediation.plan.plan import Advice
 from affidavit.remediation.plan.rendering import rendered, summary
 from affidavit.remediation.plan.seal import plan_bytes, plan_from_bytes, precondition_of, seal_of
 

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from affidavit.entrypoints.report.evaluation import print_evaluation
-from affidavit.entrypoints.report.screen import make_console, print_hanging, text
+from affidavit.entrypoints.report.terminal_output import make_console, print_hanging, text
 from affidavit.evaluation.baseline import stored_baseline
 
 WORDS = "one two three four five six seven eight nine ten eleven"

@@ -22,7 +22,7 @@ from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
 from affidavit.sandbox.access.keys import SandboxKeys
-from affidavit.sandbox.access.requests import RequestHead, RequestRefused
+from affidavit.sandbox.access.request_head import RequestHead, RequestRefused
 from affidavit.sandbox.access.signatures import read_signature, refuse_unsigned
 from affidavit.sandbox.aws.resources import BUCKET
 from affidavit.sandbox.chat_models.bedrock import BedrockSimulator, ScriptedText

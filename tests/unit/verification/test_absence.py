@@ -3,10 +3,10 @@
 import pytest
 from tests.support.investigations.diagnoses import a_pointer
 
-from affidavit.evaluation.incidents.absences import ABSENCES
+from affidavit.evaluation.incidents.absence_sentences import ABSENCES
 from affidavit.evidence.diagnosis import EvidencePointer
 from affidavit.ports.json import JsonValue
-from affidavit.verification.entry import make_entry
+from affidavit.verification.ledger_entry import make_entry
 from affidavit.verification.verify import verify_pointer
 
 DENIED = "[ERROR] ClientError: User is not authorized to perform: s3:GetObject"

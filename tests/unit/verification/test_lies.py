@@ -8,9 +8,9 @@ import pytest
 
 from affidavit.evidence.diagnosis import Diagnosis, Grade
 from affidavit.verification.assess import Assessment, assess
-from affidavit.verification.entry import make_entry
 from affidavit.verification.incident_names import About
-from affidavit.yaml_text import load_yaml
+from affidavit.verification.ledger_entry import make_entry
+from affidavit.yaml_loading import load_yaml
 
 SUITE: Mapping[str, Any] = load_yaml((Path(__file__).parent / "lies.yaml").read_text())["denied"]
 LINE = (

@@ -8,7 +8,7 @@ import pytest
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import Claim, Diagnosis, FaultType, Grade, ProducedBy
 from affidavit.verification.assess import Assessment, assess, graded
-from affidavit.verification.entry import Entry, make_entry
+from affidavit.verification.ledger_entry import Entry, make_entry
 from affidavit.verification.obligations.evaluate import needs_of, obligations
 from affidavit.verification.obligations.run_facts import RunEnd, read_run_facts
 

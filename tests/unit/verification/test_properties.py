@@ -14,8 +14,8 @@ from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.ports.json import JsonValue
 from affidavit.verification.canonical_json import canonical
-from affidavit.verification.entry import entry_from_json
-from affidavit.verification.fields import Located, locate
+from affidavit.verification.ledger_entry import entry_from_json
+from affidavit.verification.pointer_lookup import Located, locate
 from affidavit.verification.verify import verify
 
 # A busy machine is no reason to fail.

@@ -8,7 +8,7 @@ from typing import Any
 from affidavit.agent.rules.alert import RaisedBy
 from affidavit.agent.rules.run_history import history
 from affidavit.incidents.incident import Signal
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 ID = "0f6f52b2-12ac-4a39-a794-d0eecbac6720"
 AT = "2026-03-03T10:00:00.000Z"

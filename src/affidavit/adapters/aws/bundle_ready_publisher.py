@@ -1,4 +1,4 @@
-"""Tells the supervisor, through the topic that alerts come in by, that a bundle of a node can be asked now."""
+"""Tells the supervisor, through the topic that alerts come in by, that a bundle of a node can be queried now."""
 
 from affidavit.adapters.aws.clients import AwsClients, translated
 from affidavit.incidents.intake.event_reader import bundle_news

@@ -14,7 +14,7 @@ from affidavit.ports.notifier import Notifier
 from affidavit.settings import Settings
 
 if TYPE_CHECKING:
-    from affidavit.adapters.channels.requests import Sender
+    from affidavit.adapters.channels.http_sender import Sender
 
 
 def channels(settings: Settings, clock: Clock) -> tuple[Channel, ...]:
@@ -56,7 +56,7 @@ class _Wiring:
     @cached_property
     def sender(self) -> "Sender":
         from affidavit.adapters.channels.egress import Egress
-        from affidavit.adapters.channels.requests import Sender
+        from affidavit.adapters.channels.http_sender import Sender
 
         return Sender(
             egress=Egress(

@@ -4,8 +4,8 @@ import json
 import re
 from dataclasses import dataclass, field
 
+from affidavit.adapters.channels.http_sender import ChannelRefused, Sender
 from affidavit.adapters.channels.notice_sections import Part, PartLine, cut, parts_of
-from affidavit.adapters.channels.requests import ChannelRefused, Sender
 from affidavit.errors import InputRefused
 from affidavit.ports.json import JsonValue
 from affidavit.ports.notice import Notice

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from affidavit.adapters.channels.http_sender import Sender
 from affidavit.adapters.channels.notice_sections import cut, parts_of
-from affidavit.adapters.channels.requests import Sender
 from affidavit.adapters.channels.slack_message import unlinked
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.notice import Notice

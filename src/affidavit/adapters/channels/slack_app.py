@@ -6,7 +6,7 @@ A plan that waits is told in the message's thread, and shown in the channel: Sla
 from dataclasses import dataclass, field
 from typing import Any
 
-from affidavit.adapters.channels.requests import Sender
+from affidavit.adapters.channels.http_sender import Sender
 from affidavit.adapters.channels.slack_message import slack_message
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.json import JsonValue

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from affidavit.adapters.channels.requests import Sender
+from affidavit.adapters.channels.http_sender import Sender
 from affidavit.adapters.channels.slack_message import slack_message
 from affidavit.ports.notice import Notice
 

@@ -5,8 +5,8 @@ Text from logs stands in text runs: unlike text blocks they know no Markdown. Wi
 
 from dataclasses import dataclass, field
 
+from affidavit.adapters.channels.http_sender import Sender
 from affidavit.adapters.channels.notice_sections import Detail, Part, PartLine, cut, fitting, parts_of
-from affidavit.adapters.channels.requests import Sender
 from affidavit.ports.json import JsonValue
 from affidavit.ports.notice import Notice
 

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass, field
 
-from affidavit.adapters.channels.requests import Sender
+from affidavit.adapters.channels.http_sender import Sender
 from affidavit.ports.clock import Clock
 from affidavit.ports.notice import Notice
 from affidavit.wire.signed_body import signature_headers

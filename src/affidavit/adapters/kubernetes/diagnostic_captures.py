@@ -6,7 +6,7 @@ from affidavit.adapters.kubernetes.api import TIMES, ClusterApis, cluster_errors
 from affidavit.adapters.kubernetes.shapes import CaptureState, DiagnosticShape
 from affidavit.errors import NotFound
 from affidavit.ports.cluster.access import ClusterPlace
-from affidavit.ports.cluster.captures import LogCapture
+from affidavit.ports.cluster.log_captures import LogCapture
 
 _KIND = {"group": "eks.amazonaws.com", "version": "v1alpha1", "plural": "nodediagnostics"}
 _TOKEN = "affidavit/collection-token"

@@ -21,7 +21,7 @@ from affidavit.adapters.item_limits import (
     key_of,
     normal,
 )
-from affidavit.adapters.local.conditions import holds
+from affidavit.adapters.local.item_conditions import holds
 from affidavit.errors import InvariantBroken, UpstreamFailed
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item, JsonValue

@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy
 from affidavit.verification.assess import assess, graded
-from affidavit.verification.entry import Entry
 from affidavit.verification.incident_names import About
+from affidavit.verification.ledger_entry import Entry
 
 # Ours to say, whatever a submission claims.
 _NOT_TAKEN = ("grade", "open_obligations")

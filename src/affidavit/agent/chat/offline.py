@@ -17,7 +17,7 @@ from affidavit.agent.subjects.table import investigable
 from affidavit.agent.toolbox.shown_answer import answer_shown
 from affidavit.agent.tools import SUBMIT
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, IncidentSeverity, ProducedBy
-from affidavit.verification.entry import Entry, make_entry
+from affidavit.verification.ledger_entry import Entry, make_entry
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from affidavit.agent.rules.facts import CONFIG, IAM, Facts
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
+from affidavit.agent.rules.ledger_facts import CONFIG, IAM, Facts
 from affidavit.agent.rules.permissions.policies import Document, statements, texts
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, IncidentSeverity, RiskLevel
 

@@ -12,12 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from affidavit.agent.rules.facts import CHANGES, Facts
 from affidavit.agent.rules.fault import Fault, proofs
+from affidavit.agent.rules.ledger_facts import CHANGES, Facts
 from affidavit.agent.rules.permissions.policies import Document, Says, judge
 from affidavit.agent.rules.run_history import PastRun
 from affidavit.evidence.diagnosis import FaultType
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 _FILE = Path(__file__).parent / "breaking_changes.yaml"
 _VERSION = re.compile(r"\d{8}(v\d+)?$")

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from affidavit.agent.rules.errors.error_naming import brief, is_order
-from affidavit.agent.rules.facts import CONFIG, LOGS, Facts
 from affidavit.agent.rules.failure_reasons import INIT_TIMED_OUT, KILLED, TIMED_OUT, Reason
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
+from affidavit.agent.rules.ledger_facts import CONFIG, LOGS, Facts
 from affidavit.agent.rules.run_history import PastRun
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, IncidentSeverity, RiskLevel
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from affidavit.agent.rules.facts import CONFIG, IAM, LOGS, Facts
 from affidavit.agent.rules.fault import proofs
+from affidavit.agent.rules.ledger_facts import CONFIG, IAM, LOGS, Facts
 from affidavit.agent.rules.printed_failures import alarming_words, has_own_trouble
 from affidavit.evidence.diagnosis import EvidencePointer
 

@@ -11,8 +11,8 @@ from affidavit.agent.rules.alert import RaisedBy
 from affidavit.agent.rules.failure_reasons import Reason
 from affidavit.agent.rules.run_history import History, history
 from affidavit.evidence.diagnosis import EvidencePointer
-from affidavit.verification.entry import Entry
-from affidavit.verification.fields import Located, locate
+from affidavit.verification.ledger_entry import Entry
+from affidavit.verification.pointer_lookup import Located, locate
 
 LOGS, IAM, CONFIG, NETWORK = "get_recent_logs", "get_iam_state", "get_lambda_config", "get_network_state"
 CHANGES = "get_recent_changes"

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from pydantic import BaseModel
 
 from affidavit.agent.rules import best_so_far, raised_by_fields
-from affidavit.agent.rules.facts import CHANGES, CONFIG, IAM, LOGS, NETWORK
+from affidavit.agent.rules.ledger_facts import CHANGES, CONFIG, IAM, LOGS, NETWORK
 from affidavit.agent.rules.runtime_error_names import names_in
 from affidavit.agent.subjects.function_answer_trimming import drop_lambda_config, drop_oldest_logs, trim_iam_to_sids
 from affidavit.agent.subjects.function_prompt import PROMPT
@@ -21,9 +21,9 @@ from affidavit.ports.clock import Clock
 from affidavit.ports.json import JsonValue
 from affidavit.ports.workload_inspector import WorkloadInspector
 from affidavit.verification.canonical_json import canonical
-from affidavit.verification.entry import Entry
+from affidavit.verification.ledger_entry import Entry
 from affidavit.workloads.denials import BY_OPERATION, NAMED
-from affidavit.workloads.descriptions import ANSWERS, ASK_WHEN, EXAMPLE
+from affidavit.workloads.question_descriptions import ANSWERS, ASK_WHEN, EXAMPLE
 from affidavit.workloads.questions import Workloads
 from affidavit.workloads.wire import TOOL_ARG_SCHEMAS, TOOL_RESPONSE_SCHEMAS, function_name
 

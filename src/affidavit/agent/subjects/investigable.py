@@ -11,7 +11,7 @@ from affidavit.evidence.subject import SubjectKind
 from affidavit.incidents.attempt.answer_budget import Shrink
 from affidavit.incidents.incident import Incident
 from affidavit.ports.json import JsonValue
-from affidavit.verification.entry import Entry
+from affidavit.verification.ledger_entry import Entry
 
 
 class OutOfScope(Exception):

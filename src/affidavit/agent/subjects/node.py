@@ -28,9 +28,9 @@ from affidavit.evidence.subject import SubjectKind
 from affidavit.incidents.attempt.answer_budget import Shrink
 from affidavit.incidents.evidence.readiness import TOOL as EVIDENCE
 from affidavit.incidents.incident import Incident
-from affidavit.nodes.library.keys import instance_in
+from affidavit.nodes.library.object_keys import instance_in
 from affidavit.ports.json import JsonValue
-from affidavit.verification.entry import Entry
+from affidavit.verification.ledger_entry import Entry
 
 # Below what the chat model is shown of one answer, so that rules and chat model read the same.
 _ANSWER_BYTES = 30_000

@@ -17,8 +17,8 @@ from affidavit.evidence.diagnosis import (
 )
 from affidavit.evidence.verdict import VerdictState
 from affidavit.verification.confidence import UNSTATED, with_confidence
-from affidavit.verification.entry import Entry
-from affidavit.verification.plans.gate import refused_steps
+from affidavit.verification.ledger_entry import Entry
+from affidavit.verification.plans.advisable_steps import refused_steps
 from affidavit.verification.verify import verify_pointer
 
 _SEVERITIES = {one.value: one for one in IncidentSeverity}

@@ -6,7 +6,7 @@ from typing import Any, cast
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer
 from affidavit.incidents.evidence.node_state import TOOL as NODE_STATE
 from affidavit.ports.json import JsonValue
-from affidavit.verification.entry import Entry
+from affidavit.verification.ledger_entry import Entry
 
 __all__ = ["NODE_STATE", "answer_of", "with_control_plane"]
 _MOST = 3

@@ -25,7 +25,7 @@ from affidavit.agent.toolbox.tool_providers import EMPTY, Toolbox
 from affidavit.errors import AffidavitError, UpstreamFailed
 from affidavit.incidents.incident import Incident
 from affidavit.ports.json import JsonValue
-from affidavit.wire.budget import MOST_BYTES
+from affidavit.wire.byte_budget import MOST_BYTES
 
 T = TypeVar("T")
 CONNECT_SECONDS = 10.0

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from affidavit.verification.entry import Entry
+from affidavit.verification.ledger_entry import Entry
 
 
 def unanswered(entries: Sequence[Entry]) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from affidavit.bundle.content import Content, content_of
+from affidavit.bundle.byte_spans import head_of
+from affidavit.bundle.content_types import Content, content_of
+from affidavit.bundle.file_recognition import HEAD, RecognisedBy, recognise
 from affidavit.bundle.layout import role_of
-from affidavit.bundle.reading import head_of
-from affidavit.bundle.recognition import HEAD, RecognisedBy, recognise
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.safety.paths import known_as, printable
 from affidavit.bundle.sources.compression import (

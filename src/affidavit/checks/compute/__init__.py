@@ -6,14 +6,15 @@ documents: text it cannot read is no finding, and `NotComputable` where somebody
 
 from collections.abc import Callable, Iterator, Mapping
 
+from affidavit.checks.computation_results import Found
 from affidavit.checks.compute import (
-    addresses,
     boots,
-    checkpoint,
     cni_configs,
     disk,
     dns,
     interfaces,
+    ipamd_checkpoint,
+    ipamd_counters,
     iptables,
     pod_routes,
     processes,
@@ -21,16 +22,15 @@ from affidavit.checks.compute import (
     settings,
     sysctl,
 )
-from affidavit.checks.found import Found
 
 Computation = Callable[..., Iterator[Found]]
 
 COMPUTATIONS: Mapping[str, Computation] = {
-    "addresses.counter": addresses.counter,
-    "addresses.share": addresses.share,
+    "addresses.counter": ipamd_counters.counter,
+    "addresses.share": ipamd_counters.share,
     "boots.frequent": boots.frequent,
     "boots.unclean": boots.unclean,
-    "checkpoint.contradicts": checkpoint.contradicts,
+    "checkpoint.contradicts": ipamd_checkpoint.contradicts,
     "cni.other-first": cni_configs.other_first,
     "cron.rapid": boots.rapid_cron,
     "disk.free-extents": disk.free_extents,

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from affidavit.checks.computation_results import Found, Shown
 from affidavit.checks.compute.numbers import seconds_of_year, whole
-from affidavit.checks.found import Found, Shown
-from affidavit.checks.text import Document
+from affidavit.checks.numbered_lines import Document
 
 _YEAR = 365 * 86400
 _ROOT = r"\((?:nvme0n1p\d+|xvda\d*|sda\d*|root)\)"

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from affidavit.checks.found import Found, Shown
-from affidavit.checks.text import Document
+from affidavit.checks.computation_results import Found, Shown
+from affidavit.checks.numbered_lines import Document
 
 _ENDINGS = (".conf", ".conflist", ".json")
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from affidavit.checks.computation_results import Found, NotComputable, Shown
 from affidavit.checks.compute.numbers import decimal, whole
-from affidavit.checks.found import Found, NotComputable, Shown
-from affidavit.checks.text import Document
+from affidavit.checks.numbered_lines import Document
 
 # Memory, layers over a device that has its own row, and images that are full by design.
 _NO_DISK = ("overlay", "tmpfs", "devtmpfs", "udev", "squashfs", "erofs", "efivarfs", "shm", "none")

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from affidavit.checks.found import Found, NotComputable, Shown
-from affidavit.checks.text import Document
+from affidavit.checks.computation_results import Found, NotComputable, Shown
+from affidavit.checks.numbered_lines import Document
 
 
 def no_nameserver(documents: Sequence[Document]) -> Iterator[Found]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from affidavit.checks.computation_results import Found, Shown
 from affidavit.checks.compute.numbers import whole
-from affidavit.checks.found import Found, Shown
-from affidavit.checks.text import Document, named
+from affidavit.checks.numbered_lines import Document, named
 
 
 @dataclass

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from affidavit.checks.computation_results import Found, Shown
 from affidavit.checks.compute.numbers import decimal
-from affidavit.checks.found import Found, Shown
-from affidavit.checks.text import Document
+from affidavit.checks.numbered_lines import Document
 
 
 def share(documents: Sequence[Document], *, part: str, of: str, from_percent: float) -> Iterator[Found]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from affidavit.checks.computation_results import Found, Shown
 from affidavit.checks.compute.processes import PS, processes_of, runs
-from affidavit.checks.found import Found, Shown
-from affidavit.checks.text import Document, named
+from affidavit.checks.numbered_lines import Document, named
 
 _SAVED = ("iptables-save.txt", "ip6tables-save.txt")
 _LISTED = ("iptables.txt", "iptables-filter.txt", "iptables-filter", "ip6tables.txt", "ip6tables-filter.txt")

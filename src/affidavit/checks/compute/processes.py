@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from affidavit.checks.computation_results import Found, NotComputable, Shown
 from affidavit.checks.compute.numbers import decimal, whole
 from affidavit.checks.compute.sysctl import SYSCTLS, settings_of
-from affidavit.checks.found import Found, NotComputable, Shown
-from affidavit.checks.text import Document, named
+from affidavit.checks.numbered_lines import Document, named
 
 PS = "system/ps.txt"
 TOP = "system/top.txt"

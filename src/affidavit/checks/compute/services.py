@@ -6,8 +6,8 @@ every service, whatever its state.
 
 from collections.abc import Iterator, Sequence
 
-from affidavit.checks.found import Found, NotComputable, Shown
-from affidavit.checks.text import Document, named
+from affidavit.checks.computation_results import Found, NotComputable, Shown
+from affidavit.checks.numbered_lines import Document, named
 
 _SERVICES = "system/services.txt"
 

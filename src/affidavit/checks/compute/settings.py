@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from affidavit.checks.compute.structured import json_of, members_of
-from affidavit.checks.found import Found, Shown
-from affidavit.checks.text import Document, named
+from affidavit.checks.computation_results import Found, Shown
+from affidavit.checks.compute.untrusted_json import json_of, members_of
+from affidavit.checks.numbered_lines import Document, named
 
 KUBELET_LOG = "kubelet/kubelet.log"
 _NOT_FOUND = re.compile(r"lookup ([\w.-]{4,253}?)(?: on [0-9a-f.:]+)?: no such host", re.ASCII)

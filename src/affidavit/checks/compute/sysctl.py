@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from affidavit.checks.computation_results import Found, NotComputable, Shown
 from affidavit.checks.compute.numbers import whole
-from affidavit.checks.found import Found, NotComputable, Shown
-from affidavit.checks.text import Document, named
+from affidavit.checks.numbered_lines import Document, named
 
 SYSCTLS = "sysctls/sysctl_all.txt"
 Settings = dict[str, tuple[int, str]]

@@ -5,8 +5,8 @@ import re
 from collections.abc import Collection
 from typing import cast
 
-from affidavit.checks.found import whole_characters
-from affidavit.checks.text import Document
+from affidavit.checks.computation_results import whole_characters
+from affidavit.checks.numbered_lines import Document
 
 # Parsed JSON takes many times its size in memory; what ipamd and the kubelet write is far smaller.
 _LARGEST = 4 * 1024 * 1024

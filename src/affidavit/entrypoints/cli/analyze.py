@@ -20,8 +20,8 @@ from affidavit.entrypoints.report.content import left_out_lines
 from affidavit.entrypoints.report.html import render_html
 from affidavit.entrypoints.report.markdown import render_markdown
 from affidavit.entrypoints.report.quoted_lines import QuotedLines, quoted_lines
-from affidavit.entrypoints.report.screen import harmless, make_console
 from affidavit.entrypoints.report.terminal import print_report
+from affidavit.entrypoints.report.terminal_output import harmless, make_console
 from affidavit.entrypoints.report.unread_files import loss_line, losses
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity

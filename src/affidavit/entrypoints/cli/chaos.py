@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from affidavit.chaos.choices import InjectedFault, NetworkMethod, RevokeTarget
+from affidavit.chaos.injectable_faults import InjectedFault, NetworkMethod, RevokeTarget
 
 if TYPE_CHECKING:
     from affidavit.changes.reversible import Change

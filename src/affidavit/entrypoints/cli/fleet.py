@@ -46,7 +46,7 @@ def add(
     Example: affidavit fleet add bundles --cluster production
     """
     from affidavit.bootstrap import build_app, build_library
-    from affidavit.entrypoints.report.screen import harmless
+    from affidavit.entrypoints.report.terminal_output import harmless
     from affidavit.fleet.publish import publish
     from affidavit.investigation import analyze
     from affidavit.nodes.ingest.directory import ingest_directory
@@ -144,7 +144,7 @@ def _asked(inquiry: "Inquiry", workgroup: str, database: str) -> "FleetAnswer":
 
         return AthenaFleet(AwsClients(settings.region), workgroup=workgroup, database=database).ask(inquiry)
     from affidavit.bootstrap import OBJECTS
-    from affidavit.fleet.local import ask_folder
+    from affidavit.fleet.local_tables import ask_folder
 
     return ask_folder(settings.data_dir / OBJECTS, inquiry)
 
@@ -167,7 +167,7 @@ def _print(answer: "FleetAnswer", form: AnswerFormat) -> None:
 def _print_table(answer: "FleetAnswer") -> None:
     from rich.table import Table
 
-    from affidavit.entrypoints.report.screen import make_console, text
+    from affidavit.entrypoints.report.terminal_output import make_console, text
 
     table = Table(*answer.columns, box=None, pad_edge=False)
     for row in answer.rows:

@@ -280,7 +280,7 @@ def _interrupt(_signal: int, _frame: object) -> None:
 
 
 def _complain(message: str, hint: str = "") -> None:
-    from affidavit.entrypoints.report.screen import harmless
+    from affidavit.entrypoints.report.terminal_output import harmless
 
     typer.echo(f"affidavit: {harmless(message)}", err=True)
     if hint:

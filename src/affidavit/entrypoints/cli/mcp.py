@@ -153,7 +153,7 @@ async def _serve_stdio(server: Server[Any]) -> None:
 def _serve_http(server: Server[Any], door: "Door", taken: socket.socket, url: str, *, most_connections: int) -> None:
     import uvicorn
 
-    from affidavit.entrypoints.http.connections import ConnectionLimits, bounded_protocol
+    from affidavit.entrypoints.http.connection_limits import ConnectionLimits, bounded_protocol
     from affidavit.entrypoints.mcp.http_app import http_app
 
     print(f"affidavit: MCP on {url} (SSE: /sse, health: /health)", file=sys.stderr)
@@ -235,8 +235,8 @@ def _by_key(options: McpOptions, settings: Settings) -> tuple[TokenVerifier, ...
 
 
 def _stored_key(settings: Settings) -> Callable[[], str]:
-    from affidavit.adapters.aws.api_key import get_mcp_api_key
     from affidavit.adapters.aws.clients import AwsClients
+    from affidavit.adapters.aws.mcp_api_key import get_mcp_api_key
 
     return partial(get_mcp_api_key, AwsClients(settings.region), settings.mcp_api_key_parameter)
 

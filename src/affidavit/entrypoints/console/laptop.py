@@ -14,7 +14,7 @@ from affidavit.errors import InputRefused, InvariantBroken
 from affidavit.settings import Settings
 
 if TYPE_CHECKING:
-    from affidavit.entrypoints.console.plans.repairs import Lent
+    from affidavit.entrypoints.console.plans.repair_services import Lent
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8322

@@ -12,15 +12,15 @@ from affidavit.entrypoints.console.access.person import Person
 from affidavit.entrypoints.console.access.sessions import ConsoleSessions, OneTime
 from affidavit.entrypoints.console.access.shares import Shares
 from affidavit.entrypoints.console.node_counts import NodeCounts
-from affidavit.entrypoints.console.plans.repairs import Lent, Repairs, signed_in, stored_plans, stored_repairs
+from affidavit.entrypoints.console.plans.repair_services import Lent, Repairs, signed_in, stored_plans, stored_repairs
 from affidavit.entrypoints.console.plans.waiting import waiting
 from affidavit.entrypoints.console.rendering import templates
 from affidavit.entrypoints.supervision import rereading
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.reading.listing import IncidentListing
 from affidavit.incidents.reading.rereading import Reread, Rereading, Rereads
-from affidavit.incidents.store.context import IncidentContext
 from affidavit.incidents.store.state import IncidentState, not_known
+from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.nodes.library.lru import LruCache
 from affidavit.ports.table import Table
 from affidavit.redaction.redact import Redactor

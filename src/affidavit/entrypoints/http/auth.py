@@ -14,7 +14,7 @@ import jwt
 from jwt.exceptions import PyJWKClientConnectionError, PyJWTError
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 
-from affidavit.entrypoints.http.discovery import IssuerKeys, keys_at
+from affidavit.entrypoints.http.issuer_keys import IssuerKeys, keys_at
 from affidavit.entrypoints.mcp.scopes import ALL_SCOPES, AccessScope
 from affidavit.errors import AffidavitError, InputRefused
 

@@ -11,8 +11,8 @@ from typing import Any
 from mcp.server.auth.provider import TokenVerifier
 from mcp.server.lowlevel import Server
 
-from affidavit.adapters.aws.api_key import get_mcp_api_key
 from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.mcp_api_key import get_mcp_api_key
 from affidavit.entrypoints.http.auth import AnyOfThem, KeyVerifier, StoredKeyVerifier, checked_key
 from affidavit.entrypoints.http.issuer_verifiers import issuer_verifiers
 from affidavit.entrypoints.http.lambda_events import answer_event

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from affidavit.nodes.library.keys import instance_in
+from affidavit.nodes.library.object_keys import instance_in
 
 if TYPE_CHECKING:
     from affidavit.nodes.ingest.directory import RefusedUpload

@@ -13,18 +13,18 @@ from affidavit.entrypoints.mcp.scopes import ALL_SCOPES, AccessScope
 from affidavit.entrypoints.mcp.services import Services
 from affidavit.entrypoints.mcp.tool_errors import bad_arguments, failure, shape
 from affidavit.entrypoints.mcp.tools.debug_envelope import envelope
-from affidavit.entrypoints.mcp.tools.deprecated import as_meant
+from affidavit.entrypoints.mcp.tools.deprecated_calls import as_meant
 from affidavit.entrypoints.mcp.tools.schemas import DEBUG, arguments_of
 from affidavit.entrypoints.mcp.tools.tool import Tool
 from affidavit.entrypoints.mcp.tools.truncation import fitted
 from affidavit.errors import InputRefused, InvariantBroken
 from affidavit.evidence.finding import EXCERPT_CHARACTERS
-from affidavit.nodes.library.keys import instance_in
+from affidavit.nodes.library.object_keys import instance_in
 from affidavit.ports.json import JsonValue
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
 from affidavit.telemetry import ToolCall, tool_call
-from affidavit.wire.budget import MAX_BYTES
+from affidavit.wire.byte_budget import MAX_BYTES
 from affidavit.workloads.wire import FUNCTION, Answer, WorkloadArgs
 
 # The prefix of a log key, with room to spare.

@@ -27,10 +27,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from affidavit import __version__
 from affidavit.entrypoints.http.auth import READ_SCOPE
 from affidavit.entrypoints.http.rate_limit import RateLimit, RequestRates
-from affidavit.entrypoints.http.refusals import NotingBackend, Refusals
+from affidavit.entrypoints.http.refusal_log import NotingBackend, Refusals
+from affidavit.entrypoints.mcp.awaited_calls import answered_here
 from affidavit.entrypoints.mcp.backpressure import gated
 from affidavit.entrypoints.mcp.scopes import AccessScope
-from affidavit.entrypoints.mcp.waiting_client import answered_here
 
 MOST_BODY_BYTES: Final = 1 << 20
 _SSE_MESSAGES: Final = "/messages/"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import mcp.types as types
 
 from affidavit.errors import InputRefused, NotFound
-from affidavit.nodes.wire.response_format import INSTANCE
+from affidavit.nodes.wire.shared_fields import INSTANCE
 
 _NODE = types.PromptArgument(name="instanceId", description="EC2 instance id of the node.", required=True)
 

@@ -11,6 +11,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from affidavit import __version__
+from affidavit.entrypoints.mcp.awaited_calls import while_waited_for
 from affidavit.entrypoints.mcp.callers import caller_of
 from affidavit.entrypoints.mcp.calls import Calls
 from affidavit.entrypoints.mcp.completion import complete
@@ -22,7 +23,6 @@ from affidavit.entrypoints.mcp.tasks.tasks import FOLLOWED, Tasks
 from affidavit.entrypoints.mcp.tools.results import tool_result
 from affidavit.entrypoints.mcp.tools.schemas import input_schema, output_schema
 from affidavit.entrypoints.mcp.tools.tool import Tool
-from affidavit.entrypoints.mcp.waiting_client import while_waited_for
 from affidavit.errors import AffidavitError
 
 Context = ServerRequestContext[Any, Any]

@@ -10,7 +10,7 @@ from affidavit.collection.service import Desk
 from affidavit.entrypoints.mcp.bundles_folder import BundleFolder
 from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset
 from affidavit.errors import InputRefused
-from affidavit.nodes.library.keys import instance_in
+from affidavit.nodes.library.object_keys import instance_in
 from affidavit.ports.clock import Clock
 from affidavit.ports.table import Table
 

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from affidavit.entrypoints.report.evaluation_incidents import print_attacks, print_incidents
-from affidavit.entrypoints.report.screen import text
+from affidavit.entrypoints.report.terminal_output import text
 from affidavit.evaluation.nodes.result import EvaluationResult, NodesResult, ScenarioResult, compared
 from affidavit.evaluation.nodes.tools import ANALYZE
 

@@ -21,7 +21,7 @@ from affidavit.entrypoints.report.content import (
     when,
 )
 from affidavit.entrypoints.report.quoted_lines import QuotedLines
-from affidavit.entrypoints.report.screen import harmless
+from affidavit.entrypoints.report.terminal_output import harmless
 from affidavit.entrypoints.report.unread_files import loss_line
 from affidavit.entrypoints.report.verdict_text import verdict_lines
 from affidavit.evidence.verdict import NodeVerdict

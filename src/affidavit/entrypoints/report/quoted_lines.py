@@ -10,7 +10,7 @@ from typing import Final
 import re2
 
 from affidavit.bundle.unpacked_bundle import StoredBundle
-from affidavit.entrypoints.report.page.context import context_of
+from affidavit.entrypoints.report.page.context_lines import context_of
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.finding import ByteRange, Evidence, Finding
 from affidavit.evidence.utf16 import text_of

@@ -6,7 +6,7 @@ from rich.text import Text
 from affidavit.bundle.manifest import Manifest
 from affidavit.entrypoints.report import content
 from affidavit.entrypoints.report.quoted_lines import QuotedLines
-from affidavit.entrypoints.report.screen import STYLES, print_hanging, text
+from affidavit.entrypoints.report.terminal_output import STYLES, print_hanging, text
 from affidavit.entrypoints.report.unread_files import loss_line
 from affidavit.entrypoints.report.verdict_text import verdict_lines
 from affidavit.evidence.severity import Severity

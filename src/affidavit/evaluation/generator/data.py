@@ -4,7 +4,7 @@ from functools import cache
 from importlib.resources import files
 from typing import cast
 
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 Data = dict[str, object]
 

@@ -1,4 +1,4 @@
-"""What to generate."""
+"""Which bundle to generate: whose collector made it, on which system, with which faults and how much noise."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
-from affidavit.evaluation.incidents.absences import ABSENCES
+from affidavit.evaluation.incidents.absence_sentences import ABSENCES
 from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario
 from affidavit.ports.json import JsonValue
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
-from affidavit.verification.entry import Entry
+from affidavit.verification.ledger_entry import Entry
 from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 
 # A shorter part of a text proves nothing: it is found almost anywhere.

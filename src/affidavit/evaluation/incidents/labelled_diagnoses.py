@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.diagnosis import Claim, Diagnosis, ProducedBy
-from affidavit.verification.entry import Entry, make_entry
 from affidavit.verification.incident_names import About
-from affidavit.yaml_text import load_yaml
+from affidavit.verification.ledger_entry import Entry, make_entry
+from affidavit.yaml_loading import load_yaml
 
 SITUATIONS = Path(__file__).parents[1] / "scenarios" / "lies"
 

@@ -10,7 +10,7 @@ from affidavit.errors import InputRefused
 from affidavit.evaluation.incidents.result import NODE_PREFIX
 from affidavit.evaluation.nodes.verdicts.cases import VerdictCase, verdict_cases
 from affidavit.evidence.diagnosis import FaultType
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 _FILE = "scenarios/node-incidents.yaml"
 

@@ -15,10 +15,10 @@ from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import Diagnosis, Grade, ProducedBy
 from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.intake.event_reader import readings_of
-from affidavit.incidents.store.context import IncidentContext
 from affidavit.incidents.store.state import Status
+from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.incidents.supervisor import Supervisor
-from affidavit.verification.entry import Entry
+from affidavit.verification.ledger_entry import Entry
 from affidavit.verification.verify import verify
 
 REMAINING = timedelta(minutes=5)

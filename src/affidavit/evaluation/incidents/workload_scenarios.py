@@ -19,7 +19,7 @@ from affidavit.evaluation.incidents.invocation_logs import log_lines
 from affidavit.evaluation.incidents.scripted_inspector import AccountState, ScriptedInspector
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.workloads.questions import Workloads
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios" / "lambda"
 FUNCTION = "data-processor"

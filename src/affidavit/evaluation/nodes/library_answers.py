@@ -16,13 +16,13 @@ from affidavit.errors import AffidavitError
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.evaluation.nodes.library_questions import CLUSTER, NEIGHBOUR, QUESTIONS, Ask, Asked
 from affidavit.evaluation.nodes.tools import MeasuredAnswer
-from affidavit.evidence.citation import check
+from affidavit.evidence.citation_check import check
 from affidavit.investigation import analyze
 from affidavit.knowledge import Knowledge
 from affidavit.nodes.ingest.ingest import ingest
 from affidavit.nodes.ingest.store_bundle import Origin
-from affidavit.nodes.library.keys import instance_in
 from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.object_keys import instance_in
 
 MakeLibrary = Callable[[Path, Knowledge], Library]
 """Opens the library that a folder holds, at first an empty one. The caller chooses its stores."""

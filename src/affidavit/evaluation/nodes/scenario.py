@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from affidavit.errors import InputRefused
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, fault_names
 from affidavit.evidence.severity import Severity
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 NODES = "scenarios/nodes"
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from affidavit.ports.json import JsonValue
-from affidavit.verification.entry import Entry, make_entry
+from affidavit.verification.ledger_entry import Entry, make_entry
 
 __all__ = ["Entry", "Ledger"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.attempt.about_incident import about_incident
 from affidavit.incidents.attempt.diagnostician import AgentResult, RunOutcome

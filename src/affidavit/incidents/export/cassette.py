@@ -13,18 +13,18 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from affidavit.errors import EvidenceUnavailable, InputRefused
-from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy
 from affidavit.incidents.attempt.ledger import Entry
 from affidavit.incidents.export.cassette_redaction import ConsistentRedaction
 from affidavit.incidents.export.cited_lines import CitedLine, cited_lines
 from affidavit.incidents.incident import Incident, incident_from_json, incident_to_json
 from affidavit.incidents.store.blobs import Records
-from affidavit.incidents.store.context import IncidentContext
+from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.ports.json import JsonValue
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
-from affidavit.verification.entry import entry_from_json, make_entry
+from affidavit.verification.ledger_entry import entry_from_json, make_entry
 
 Turn = Mapping[str, Any]
 """What the chat model said once: `content`, `tool_calls` of `{id, name, args}`, `usage` where it is known."""

@@ -9,13 +9,13 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import EvidencePointer
 from affidavit.incidents.attempt.ledger import Entry
 from affidavit.ports.json import JsonValue
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
-from affidavit.verification.fields import Located, locate
+from affidavit.verification.pointer_lookup import Located, locate
 from affidavit.verification.verify import verify_pointer
 
 # What a quote grows to at most when it must become the whole text around it.

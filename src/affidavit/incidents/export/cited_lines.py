@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from affidavit.errors import AffidavitError, EvidenceUnavailable
-from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer
 from affidavit.evidence.finding import ByteRange, Evidence
 from affidavit.incidents.attempt.ledger import Entry
 from affidavit.ports.json import JsonValue
 from affidavit.redaction.redact import Redactor
-from affidavit.verification.fields import Located, locate
+from affidavit.verification.pointer_lookup import Located, locate
 from affidavit.verification.quoted_lines import quotes_of
 
 _EVIDENCE = TypeAdapter(Evidence)
-# What `citation.check` reads around a line to see that it is a whole one.
+# What `citation_check.check` reads around a line to see that it is a whole one.
 _BEFORE, _AFTER = 1, 2
 
 

@@ -8,7 +8,13 @@ from datetime import datetime, timedelta
 from affidavit.errors import InputRefused
 from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident, LifecycleAction, Signal
-from affidavit.incidents.intake.identity import WINDOW, derived_identity, earlier_identity, named_identity, parse_time
+from affidavit.incidents.intake.incident_id import (
+    WINDOW,
+    derived_identity,
+    earlier_identity,
+    named_identity,
+    parse_time,
+)
 
 # An alert is a hint where to look; the rest of a runaway message would only fill the table.
 MESSAGE_CHARACTERS = 4_000

@@ -10,7 +10,7 @@ from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.alert_incident import INSTANCE_ID, Envelope, NotAFault, UnreadableAlert
 from affidavit.incidents.intake.alert_meaning import meaning_of
 from affidavit.incidents.intake.alert_shapes import SnsRecord
-from affidavit.incidents.intake.identity import parse_time
+from affidavit.incidents.intake.incident_id import parse_time
 from affidavit.incidents.intake.node_alerts import parts_of
 from affidavit.incidents.intake.pagerduty import is_pagerduty
 

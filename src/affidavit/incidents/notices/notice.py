@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from affidavit.incidents.reading.incident_view import ClaimView, ConclusionView, IncidentView, StepView, view_of
-from affidavit.incidents.store.context import IncidentContext
 from affidavit.incidents.store.state import IncidentState
+from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.ports.notice import AlertOrigin, Notice, NoticeQuote, NoticeStep
 
 QUOTE_CHARACTERS = 400

@@ -11,9 +11,9 @@ from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.notices.channel import Channel
 from affidavit.incidents.notices.notice import PLAIN, NoticeStyle, notice_of
 from affidavit.incidents.notices.sent_notices import ToldState, ToldStates
-from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.state import IncidentState
+from affidavit.incidents.store.stored_diagnoses import IncidentContexts
 from affidavit.incidents.telemetry import Telemetry
 from affidavit.ports.clock import Clock
 from affidavit.ports.notice import Notice

@@ -1,4 +1,4 @@
-"""A notice that says that it is a test."""
+"""A notice that says that it is a test. `affidavit notice test` and the console send it to try a channel."""
 
 from datetime import datetime
 

@@ -12,8 +12,8 @@ from datetime import datetime
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer, IncidentSeverity, RemediationStep, TokenUsage
 from affidavit.evidence.subject import SubjectKind
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.store.context import IncidentContext
 from affidavit.incidents.store.state import IncidentState, Status
+from affidavit.incidents.store.stored_diagnoses import IncidentContext
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from affidavit.errors import InputRefused
 from affidavit.evidence.subject import SubjectKind
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.store.context import IncidentContext, IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.state import Due, IncidentState, Status
+from affidavit.incidents.store.stored_diagnoses import IncidentContext, IncidentContexts
 
 PAGE = 50
 # A page that finds little ends after so many, about a tenth of a second: it says how far it looked, and a link goes on

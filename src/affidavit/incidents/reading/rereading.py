@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from pydantic import BaseModel, ConfigDict
 
 from affidavit.errors import EvidenceUnavailable
-from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.citation_check import ByteSource
 from affidavit.incidents.attempt.about_incident import about_incident
 from affidavit.incidents.attempt.ledger import Entry
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.blobs import Records
-from affidavit.incidents.store.context import IncidentContext, IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.state import IncidentState, not_known
+from affidavit.incidents.store.stored_diagnoses import IncidentContext, IncidentContexts
 from affidavit.ports.clock import Clock
 from affidavit.ports.table import Key, Put, Table
 from affidavit.verification.assess import Assessment, assess

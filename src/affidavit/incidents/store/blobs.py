@@ -10,7 +10,7 @@ from affidavit.incidents.attempt.ledger import Entry
 from affidavit.incidents.incident import IncidentId
 from affidavit.ports.json import JsonValue
 from affidavit.ports.objects import ObjectMissing, ObjectStore
-from affidavit.verification.entry import entry_from_json
+from affidavit.verification.ledger_entry import entry_from_json
 
 PURPOSE = "incidents"
 _DIAGNOSES = "diagnoses"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from affidavit.bundle.byte_spans import tail_of
 from affidavit.bundle.layout import FileRole, component_of
-from affidavit.bundle.reading import tail_of
 from affidavit.bundle.wrapped_lines import unwrapped
 from affidavit.evidence.utf16 import text_of
 from affidavit.index.times.clock import UNKNOWN, BundleClock

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.finding import Finding
 from affidavit.nodes.correlation.timeline import Cluster, Event
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 
 class ChainStep(BaseModel):

@@ -12,7 +12,8 @@ from affidavit.errors import InputRefused, UpstreamFailed
 from affidavit.evidence.finding import Evidence
 from affidavit.index.record import FindingsIndex, index_from_json, index_to_json
 from affidavit.nodes.ingest.uploads import Upload
-from affidavit.nodes.library.keys import (
+from affidavit.nodes.library.library import FOREIGN, IndexMarker, Library, LibraryHome
+from affidavit.nodes.library.object_keys import (
     EXTRACTED,
     INDEX,
     MANIFEST,
@@ -23,7 +24,6 @@ from affidavit.nodes.library.keys import (
     other_home,
     prefix_of,
 )
-from affidavit.nodes.library.library import FOREIGN, IndexMarker, Library, LibraryHome
 from affidavit.nodes.library.upload_origin import OriginProof, Uploader, UploadOrigin, origin_of_upload
 from affidavit.ports.objects import ObjectMissing, ObjectStore
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from affidavit.errors import InputRefused
 from affidavit.nodes.ingest.ingest_records import fingerprint_of
-from affidavit.nodes.library.keys import instance_in
+from affidavit.nodes.library.object_keys import instance_in
 from affidavit.ports.objects import ObjectMissing, ObjectStore
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from affidavit.errors import InputRefused, NotFound
-from affidavit.evidence.citation import CitationCheck, check
+from affidavit.evidence.citation_check import CitationCheck, check
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
 from affidavit.evidence.finding import Evidence, Finding
 from affidavit.nodes.library.library import Library, Shelf

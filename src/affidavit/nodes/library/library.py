@@ -24,8 +24,8 @@ from affidavit.knowledge import Knowledge
 from affidavit.nodes.ingest.ingest_records import last_failure
 from affidavit.nodes.ingest.served_folder import ServedFolder
 from affidavit.nodes.library.hidden_text import HiddenText
-from affidavit.nodes.library.keys import INDEX, MANIFEST, home_key, instance_of, markers_prefix, prefix_of
 from affidavit.nodes.library.lru import LruCache
+from affidavit.nodes.library.object_keys import INDEX, MANIFEST, home_key, instance_of, markers_prefix, prefix_of
 from affidavit.nodes.library.stored_lines import LineIndexes, StoredLines
 from affidavit.nodes.library.upload_origin import OriginProof
 from affidavit.ports.clock import Clock

@@ -3,11 +3,11 @@
 import os
 from pathlib import Path
 
-from affidavit.bundle.lines import LineIndex, build_line_index, newlines_before, read_lines
+from affidavit.bundle.line_index import LineIndex, build_line_index, newlines_before, read_lines
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.finding import ByteRange, Evidence
-from affidavit.nodes.library.keys import bundle_key
 from affidavit.nodes.library.lru import LruCache
+from affidavit.nodes.library.object_keys import bundle_key
 from affidavit.ports.objects import ObjectMissing, ObjectStore
 from affidavit.progress import who_waits
 

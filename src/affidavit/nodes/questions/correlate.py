@@ -23,9 +23,9 @@ from affidavit.nodes.wire.correlate import (
     TimelineEvent,
 )
 from affidavit.nodes.wire.finding import ConciseFinding
-from affidavit.nodes.wire.response_format import ResponseFormat, trust_in_form
+from affidavit.nodes.wire.shared_fields import ResponseFormat, trust_in_form
 from affidavit.nodes.wire.verdict import VerdictRecord
-from affidavit.wire.budget import fit, more_bytes
+from affidavit.wire.byte_budget import fit, more_bytes
 from affidavit.wire.records import TruncationInfo, again, cut
 
 # Most events far from others are clusters of their own, which say nothing but their time.

@@ -7,13 +7,13 @@ from typing import assert_never
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import Finding
-from affidavit.nodes.library.baselines import Baseline, annotated, baselines, uncounted
 from affidavit.nodes.library.library import Library, Shelf
+from affidavit.nodes.library.pattern_counts import Baseline, annotated, baselines, uncounted
 from affidavit.nodes.questions.paging import Page, page_of, page_token
 from affidavit.nodes.wire.finding import ConciseFinding, with_few_occurrences
 from affidavit.nodes.wire.findings_page import ErrorsAnswer, ErrorsRequest, Pagination, SeverityCounts
-from affidavit.nodes.wire.response_format import ResponseFormat, coverage_in_form, gaps_in_form
-from affidavit.wire.budget import fit
+from affidavit.nodes.wire.shared_fields import ResponseFormat, coverage_in_form, gaps_in_form
+from affidavit.wire.byte_budget import fit
 from affidavit.wire.records import again, cut
 
 

@@ -23,9 +23,9 @@ from affidavit.nodes.wire.fleet import (
     RankedNode,
     SharedPattern,
 )
-from affidavit.nodes.wire.response_format import trust_in_form
+from affidavit.nodes.wire.shared_fields import trust_in_form
 from affidavit.progress import who_waits
-from affidavit.wire.budget import fit, more_bytes
+from affidavit.wire.byte_budget import fit, more_bytes
 from affidavit.wire.records import TruncationInfo, again, cut
 
 CAVEAT = "Bundles were made at different times; what a node does not show, its bundle may just not hold."

@@ -20,13 +20,13 @@ from affidavit.evidence.severity import Severity
 from affidavit.matching.patterns import byte_options
 from affidavit.nodes.library.library import Library, Shelf
 from affidavit.nodes.questions.files import files_of
-from affidavit.nodes.search.found_lines import clock_of, evidence_of
+from affidavit.nodes.search.line_evidence import clock_of, evidence_of
 from affidavit.nodes.search.located_lines import LineSpan
 from affidavit.nodes.wire.network_storage import CheckStatus, DiagnosticCheck, DiagnosticsAnswer, DiagnosticsRequest
-from affidavit.nodes.wire.response_format import trust_in_form
-from affidavit.wire.budget import fit, more_bytes
+from affidavit.nodes.wire.shared_fields import trust_in_form
+from affidavit.wire.byte_budget import fit, more_bytes
 from affidavit.wire.records import again, cut
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 CAVEAT = (
     "The state when the bundle was made, as far as the bundle shows it. A pass says that what was read shows no known "

@@ -13,7 +13,7 @@ from affidavit.nodes.questions.summarize import recommendations
 from affidavit.nodes.questions.validate import validate
 from affidavit.nodes.wire.correlate import ChainRecord
 from affidavit.nodes.wire.findings_page import SeverityCounts
-from affidavit.nodes.wire.response_format import gaps_in_form
+from affidavit.nodes.wire.shared_fields import gaps_in_form
 from affidavit.nodes.wire.summarize import Recommendation
 from affidavit.nodes.wire.triage import (
     BundleState,
@@ -25,7 +25,7 @@ from affidavit.nodes.wire.triage import (
 )
 from affidavit.nodes.wire.validate import ValidateAnswer, ValidateRequest
 from affidavit.nodes.wire.verdict import VerdictRecord
-from affidavit.wire.budget import fit
+from affidavit.wire.byte_budget import fit
 from affidavit.wire.records import NextCall, TruncationInfo, cut
 
 TOP_FINDINGS = 10

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pydantic_core import to_json
 
-from affidavit.bundle.lines import line_start
+from affidavit.bundle.line_index import line_start
 from affidavit.errors import InputRefused
 from affidavit.nodes.library.library import Library
 from affidavit.nodes.library.log_files import log_file

@@ -14,15 +14,15 @@ from affidavit.evidence.finding import Evidence, Finding
 from affidavit.evidence.severity import Severity
 from affidavit.nodes.library.library import Library, Shelf
 from affidavit.nodes.questions.files import files_of
-from affidavit.nodes.search.found_lines import clock_of, evidence_of
 from affidavit.nodes.search.hidden_lines import scan_redacted
+from affidavit.nodes.search.line_evidence import clock_of, evidence_of
 from affidavit.nodes.search.queries import compile_query
 from affidavit.nodes.search.saved_searches import KeptResult, KeptSearch, keep_search, search_id_of
 from affidavit.nodes.search.scanning import FileMatches
 from affidavit.nodes.wire.finding import ConciseFinding
-from affidavit.nodes.wire.response_format import ResponseFormat, coverage_in_form, gaps_in_form
 from affidavit.nodes.wire.search import MatchRecord, SearchAnswer, SearchRequest, SearchResult
-from affidavit.wire.budget import fit, more_bytes
+from affidavit.nodes.wire.shared_fields import ResponseFormat, coverage_in_form, gaps_in_form
+from affidavit.wire.byte_budget import fit, more_bytes
 from affidavit.wire.records import TruncationInfo, again, cut
 
 # Lines located in one search, whatever the number of files: beyond it, each file still has its first line and count.

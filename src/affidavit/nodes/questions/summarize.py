@@ -7,13 +7,13 @@ from affidavit.errors import InputRefused, NotFound
 from affidavit.evidence.confidence import confidence
 from affidavit.evidence.finding import Finding
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.library.baselines import annotated, baselines, uncounted
 from affidavit.nodes.library.citations import Citable, citable, coverage_of, recheck
 from affidavit.nodes.library.library import Library
-from affidavit.nodes.wire.response_format import trust_in_form
+from affidavit.nodes.library.pattern_counts import annotated, baselines, uncounted
+from affidavit.nodes.wire.shared_fields import trust_in_form
 from affidavit.nodes.wire.summarize import Recommendation, SummarizeAnswer, SummarizedFinding, SummarizeRequest
 from affidavit.nodes.wire.verdict import VerdictRecord
-from affidavit.wire.budget import fit
+from affidavit.wire.byte_budget import fit
 from affidavit.wire.records import TruncationInfo, again, cut
 
 CAVEAT = (

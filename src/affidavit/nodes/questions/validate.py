@@ -8,10 +8,10 @@ from affidavit.errors import EvidenceUnavailable, NotFound
 from affidavit.evidence.coverage import SkippedFile, SkipReason, cover
 from affidavit.nodes.library.checksums import Compared, Standing, compare_files
 from affidavit.nodes.library.library import IndexMarker, Library
-from affidavit.nodes.wire.response_format import gaps_in_form
+from affidavit.nodes.wire.shared_fields import gaps_in_form
 from affidavit.nodes.wire.validate import CheckedCoverage, CorruptedFile, ValidateAnswer, ValidateRequest
 from affidavit.ports.table import Key
-from affidavit.wire.budget import fit, more_bytes
+from affidavit.wire.byte_budget import fit, more_bytes
 from affidavit.wire.records import TruncationInfo, again, cut
 
 # Missing files named in coverage_report, where they are named beside the files that were skipped.

@@ -19,7 +19,7 @@ from affidavit.nodes.wire.verify_report import (
     VerifyReportRequest,
 )
 from affidavit.redaction.redact import Around, Redactor
-from affidavit.wire.budget import fit
+from affidavit.wire.byte_budget import fit
 from affidavit.wire.records import cut
 
 # Shorter quotes stand in almost any line and prove nothing.

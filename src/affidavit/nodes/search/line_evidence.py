@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from affidavit.bundle.lines import STRIDE, LineIndex
+from affidavit.bundle.line_index import STRIDE, LineIndex
 from affidavit.evidence.finding import ByteRange, Evidence, LineRange, excerpt_of
 from affidavit.index.record import ClockNote
 from affidavit.index.times.clock import BundleClock, time_of

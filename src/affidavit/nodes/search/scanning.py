@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from affidavit.nodes.search.engine import QueryScratches, Stopped, hyperscanned
+from affidavit.nodes.search.hyperscan_search import QueryScratches, Stopped, hyperscanned
 from affidavit.nodes.search.located_lines import (
     RETURN,
     LineSpan,

@@ -10,7 +10,7 @@ from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Evidence, FindingId
 from affidavit.evidence.severity import Severity
 from affidavit.nodes.wire.finding import ConciseFinding
-from affidavit.nodes.wire.response_format import (
+from affidavit.nodes.wire.shared_fields import (
     EchoedNode,
     Format,
     FoundIndex,

@@ -9,7 +9,7 @@ from affidavit.bundle.manifest import FileStatus, FileType
 from affidavit.evidence.coverage import Coverage, SkipReason
 from affidavit.evidence.finding import ABSENT_WHEN_NONE
 from affidavit.nodes.library.upload_origin import OriginProof
-from affidavit.nodes.wire.response_format import EchoedNode, FoundIndex, InstanceId, LogKey, NodeRequest, PinnedIndex
+from affidavit.nodes.wire.shared_fields import EchoedNode, FoundIndex, InstanceId, LogKey, NodeRequest, PinnedIndex
 from affidavit.wire.records import ToolAnswer, ToolRequest, WireRecord
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
-from affidavit.nodes.wire import response_format as asked
+from affidavit.nodes.wire import shared_fields as asked
 from affidavit.nodes.wire.finding import ConciseFinding
 from affidavit.wire.records import ToolAnswer, WireRecord
 

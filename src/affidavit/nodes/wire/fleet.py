@@ -10,7 +10,7 @@ from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Evidence
 from affidavit.evidence.severity import Severity
 from affidavit.nodes.wire.findings_page import SeverityCounts
-from affidavit.nodes.wire.response_format import INSTANCE, EchoedNode, NodeRequest
+from affidavit.nodes.wire.shared_fields import INSTANCE, EchoedNode, NodeRequest
 from affidavit.wire.records import ToolAnswer, WireRecord
 
 MOST_NODES = 50

@@ -7,7 +7,7 @@ from pydantic import Field
 from affidavit.evidence.confidence import Confidence
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Evidence
-from affidavit.nodes.wire.response_format import EchoedNode, FoundIndex, InstanceId, NodeRequest, PinnedIndex
+from affidavit.nodes.wire.shared_fields import EchoedNode, FoundIndex, InstanceId, NodeRequest, PinnedIndex
 from affidavit.wire.records import ToolAnswer, WireRecord
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from affidavit.evidence.finding import ABSENT_WHEN_NONE
-from affidavit.nodes.wire.response_format import LogKey, NodeRequest
+from affidavit.nodes.wire.shared_fields import LogKey, NodeRequest
 from affidavit.wire.records import ToolAnswer
 
 

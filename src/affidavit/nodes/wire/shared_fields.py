@@ -9,7 +9,7 @@ from pydantic import Field
 
 from affidavit.evidence.confidence import Confidence
 from affidavit.evidence.coverage import Coverage
-from affidavit.wire.budget import MAX_BYTES, MaxBytes
+from affidavit.wire.byte_budget import MAX_BYTES, MaxBytes
 from affidavit.wire.records import ToolRequest
 
 INSTANCE = r"^i-[0-9a-f]{8,17}$"

@@ -8,7 +8,7 @@ from affidavit.evidence.confidence import Confidence
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Evidence, FindingId
 from affidavit.evidence.severity import Severity
-from affidavit.nodes.wire.response_format import (
+from affidavit.nodes.wire.shared_fields import (
     ClusterContext,
     EchoedNode,
     FoundIndex,

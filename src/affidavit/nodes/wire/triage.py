@@ -11,10 +11,10 @@ from affidavit.evidence.severity import Severity
 from affidavit.nodes.library.upload_origin import OriginProof
 from affidavit.nodes.wire.correlate import ChainRecord
 from affidavit.nodes.wire.findings_page import SeverityCounts
-from affidavit.nodes.wire.response_format import EchoedNode, FoundIndex, InstanceId, NodeRequest, PinnedIndex
+from affidavit.nodes.wire.shared_fields import EchoedNode, FoundIndex, InstanceId, NodeRequest, PinnedIndex
 from affidavit.nodes.wire.summarize import Recommendation
 from affidavit.nodes.wire.verdict import VerdictRecord
-from affidavit.wire.budget import MaxBytes
+from affidavit.wire.byte_budget import MaxBytes
 from affidavit.wire.records import NextCall, ToolAnswer, WireRecord
 
 # Small enough to leave room for checking quotes in one more call, within what fits on a page.

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from affidavit.evidence.coverage import SkippedFile
-from affidavit.nodes.wire.response_format import INSTANCE, EchoedNode, NodeRequest, PinnedIndex
+from affidavit.nodes.wire.shared_fields import INSTANCE, EchoedNode, NodeRequest, PinnedIndex
 from affidavit.wire.records import ToolAnswer, WireRecord
 
 

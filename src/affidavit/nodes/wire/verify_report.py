@@ -6,7 +6,7 @@ from typing import Annotated, cast
 from pydantic import Field, model_validator
 
 from affidavit.evidence.coverage import Coverage
-from affidavit.nodes.wire.response_format import EchoedNode, FoundIndex, InstanceId, NodeRequest, PinnedIndex
+from affidavit.nodes.wire.shared_fields import EchoedNode, FoundIndex, InstanceId, NodeRequest, PinnedIndex
 from affidavit.nodes.wire.summarize import SearchId
 from affidavit.wire.records import ToolAnswer, WireRecord
 

@@ -28,7 +28,7 @@ from affidavit.remediation.execution.other_writers import READ_AT, REQUEST_IDS, 
 from affidavit.remediation.execution.undoing import Undoing
 from affidavit.remediation.execution.unseen_outcomes import Settling
 from affidavit.remediation.kill_switch import RemediationStopped
-from affidavit.remediation.plan.records import Action, OnFailedProof, Plan
+from affidavit.remediation.plan.plan import Action, OnFailedProof, Plan
 from affidavit.remediation.plan.rendering import unified
 from affidavit.remediation.plan.seal import seal_of
 from affidavit.remediation.record.check import broken_record

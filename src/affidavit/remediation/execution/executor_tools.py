@@ -17,7 +17,7 @@ from affidavit.remediation.execution.other_writers import Bystanders
 from affidavit.remediation.execution.start_limits import EXECUTOR_LEASE, Starts
 from affidavit.remediation.execution.symptoms import SymptomReader
 from affidavit.remediation.kill_switch import KillSwitch
-from affidavit.remediation.plan.records import Action, Plan
+from affidavit.remediation.plan.plan import Action, Plan
 from affidavit.remediation.plan.rendering import unified
 from affidavit.remediation.plan.seal import sha256_of
 from affidavit.remediation.record.phases import Phase

@@ -2,7 +2,7 @@
 
 import re
 
-from affidavit.sandbox.access.requests import RequestHead, RequestRefused
+from affidavit.sandbox.access.request_head import RequestHead, RequestRefused
 
 _OUR_NAME = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.IGNORECASE)
 

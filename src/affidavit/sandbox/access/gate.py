@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
-from affidavit.sandbox.access.browsers import refuse_browsers
-from affidavit.sandbox.access.requests import REFUSED_STATUS, RequestHead, RequestRefused
+from affidavit.sandbox.access.browser_refusal import refuse_browsers
+from affidavit.sandbox.access.request_head import REFUSED_STATUS, RequestHead, RequestRefused
 from affidavit.sandbox.access.signatures import SecretOf, check_signature, needed_secret, read_signature
 
 # A deployment package in one request, with room to spare.

@@ -19,7 +19,7 @@ from botocore.awsrequest import AWSRequest  # pyright: ignore[reportMissingTypeS
 from botocore.credentials import Credentials  # pyright: ignore[reportMissingTypeStubs] - it ships none
 
 from affidavit.sandbox.access.keys import SandboxKeys
-from affidavit.sandbox.access.requests import RequestHead, RequestRefused
+from affidavit.sandbox.access.request_head import RequestHead, RequestRefused
 
 # As AWS allows them: how far clocks may differ, and how long a presigned address may hold.
 CLOCK_DIFFERENCE = timedelta(minutes=15)

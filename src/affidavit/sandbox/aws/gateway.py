@@ -14,11 +14,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
-from affidavit.sandbox.access.browsers import refuse_browsers
+from affidavit.sandbox.access.browser_refusal import refuse_browsers
 from affidavit.sandbox.access.keys import SandboxKeys
-from affidavit.sandbox.access.requests import REFUSED_STATUS, RequestHead, RequestRefused
+from affidavit.sandbox.access.request_head import REFUSED_STATUS, RequestHead, RequestRefused
 from affidavit.sandbox.access.signatures import read_signature, refuse_unsigned
-from affidavit.sandbox.aws.emulated.permission_questions import ALLOWED_STATUS, ONLY_ASKED, SIMULATED
+from affidavit.sandbox.aws.emulated.permission_probe import ALLOWED_STATUS, ONLY_ASKED, SIMULATED
 
 FORWARD_SECONDS = 60
 # They belong to one connection, not to the message.

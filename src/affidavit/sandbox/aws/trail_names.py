@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-from affidavit.adapters.aws.workload.trail import home_region
+from affidavit.adapters.aws.workload.cloudtrail import home_region
 
 # Parameters of the query protocol that name what a call is about.
 NAMING = ("RoleName", "PolicyArn", "GroupId", "NetworkAclId", "RouteTableId", "SubnetId", "VpcId", "KeyId")

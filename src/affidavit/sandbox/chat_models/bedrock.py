@@ -16,9 +16,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self, TypeAlias
 from urllib.parse import unquote
 
-from affidavit.sandbox.access.browsers import refuse_browsers
+from affidavit.sandbox.access.browser_refusal import refuse_browsers
 from affidavit.sandbox.access.keys import SandboxKeys
-from affidavit.sandbox.access.requests import REFUSED_STATUS, RequestHead, RequestRefused
+from affidavit.sandbox.access.request_head import REFUSED_STATUS, RequestHead, RequestRefused
 from affidavit.sandbox.access.signatures import refuse_unsigned
 from affidavit.sandbox.processes.lifecycle import StartsAndStops
 

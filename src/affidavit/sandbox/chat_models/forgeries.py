@@ -11,7 +11,7 @@ from typing import Any
 from affidavit.agent.chat.offline import Answered
 from affidavit.agent.toolbox.shown_answer import answer_shown
 from affidavit.agent.tools import SUBMIT
-from affidavit.evaluation.incidents.absences import ABSENCES
+from affidavit.evaluation.incidents.absence_sentences import ABSENCES
 from affidavit.ports.json import JsonValue
 from affidavit.sandbox.chat_models.bedrock import ConverseRequest, Reply, Script, ScriptedText
 from affidavit.sandbox.chat_models.scripts import answered_in, good

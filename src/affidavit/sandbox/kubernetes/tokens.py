@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 from affidavit.sandbox.access.keys import SandboxKeys
-from affidavit.sandbox.access.requests import RequestHead, RequestRefused
+from affidavit.sandbox.access.request_head import RequestHead, RequestRefused
 from affidavit.sandbox.access.signatures import check_signature, needed_secret, read_signature, secret_among
 
 _PREFIX = "Bearer k8s-aws-v1."

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from affidavit.evidence.diagnosis import EvidencePointer
 from affidavit.ports.json import JsonValue
 from affidavit.verification.canonical_json import canonical
-from affidavit.verification.claims.words import says
+from affidavit.verification.claims.sentence_meanings import says
 
 _REMOVING = re.compile(r"^(Delete|Detach|Revoke|Remove|Disassociate|Deregister|Disable|Stop|Terminate)[A-Z]")
 _ADDING = re.compile(r"^(Create|Attach|Authorize|Add|Associate|Enable)[A-Z]")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from affidavit.evidence.diagnosis import EvidencePointer
 from affidavit.ports.json import JsonValue
-from affidavit.verification.claims.words import says
+from affidavit.verification.claims.sentence_meanings import says
 
 _NEGATED_BEFORE = re.compile(
     r"(?i)\b(not|no|never|cannot|can't|without|isn't|wasn't|neither|nor|fail(?:ed|s)? to|unable to|could not|couldn't)"

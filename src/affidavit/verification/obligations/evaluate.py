@@ -11,9 +11,9 @@ import re2
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer, FaultType, ProducedBy
 from affidavit.verification.obligations.conditions import CONDITIONS
+from affidavit.verification.obligations.incident_facts import LOGS, Situation
 from affidavit.verification.obligations.run_facts import RunFacts, signs_in
-from affidavit.verification.obligations.situation import LOGS, Situation
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 _FILE = Path(__file__).parent / "conclusions.yaml"
 _MANY = 5

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from affidavit.evidence.diagnosis import FaultType
-from affidavit.verification.claims.words import says
-from affidavit.verification.obligations.situation import LOGS, Situation, texts_of
-from affidavit.verification.text.answers import Answers
+from affidavit.verification.claims.sentence_meanings import says
+from affidavit.verification.obligations.incident_facts import LOGS, Situation, texts_of
+from affidavit.verification.text.recorded_answers import Answers
 from affidavit.verification.text.word_patterns import sentences
 
 _NO = (

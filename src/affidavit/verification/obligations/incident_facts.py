@@ -1,4 +1,4 @@
-"""The recorded answers of an incident, read for obligations: runs, metrics, policies, network, changes."""
+"""What an incident's recorded answers show, for `evaluate`: runs, metrics, policies, network, changes."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from affidavit.evidence.diagnosis import FaultType
-from affidavit.verification.entry import Entry
+from affidavit.verification.ledger_entry import Entry
 from affidavit.verification.obligations.node_facts import NodeFacts
 from affidavit.verification.obligations.run_facts import RunEnd, RunFacts, read_run_facts
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from affidavit.evidence.diagnosis import Diagnosis, FaultType
+from affidavit.verification.obligations.incident_facts import Situation
 from affidavit.verification.obligations.node_facts import NodeFacts
-from affidavit.verification.obligations.situation import Situation
-from affidavit.verification.obligations.states import says_state
+from affidavit.verification.obligations.state_claims import says_state
 from affidavit.verification.text.word_findings import WordFinding
 
 

@@ -1,4 +1,4 @@
-"""The recorded answers of a node's incident, read for obligations: the verdict on its bundle, and whose it is."""
+"""What the recorded answers of a node's incident show, for `evaluate`: the verdict on its bundle, and whose it is."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType
 from affidavit.ports.json import JsonValue
-from affidavit.verification.entry import Entry
-from affidavit.verification.fields import Located, locate
+from affidavit.verification.ledger_entry import Entry
+from affidavit.verification.pointer_lookup import Located, locate
 
 TRIAGE, EVIDENCE = "quick_triage", "node_evidence"
 

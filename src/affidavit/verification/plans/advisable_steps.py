@@ -9,7 +9,7 @@ from typing import Any
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer, RemediationStep, RiskLevel
 from affidavit.verification.text.orders import gives_orders, refuses_orders
 from affidavit.verification.text.word_patterns import first_match, word_patterns
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 _NEVER = Path(__file__).parent / "never.yaml"
 _ACTIONS = Path(__file__).parent / "actions.yaml"

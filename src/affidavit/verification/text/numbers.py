@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from affidavit.verification.text.answers import Answers, Number
 from affidavit.verification.text.quantities import Dimension, Quantity, is_about, quantities
+from affidavit.verification.text.recorded_answers import Answers, Number
 from affidavit.verification.text.word_findings import WordFinding
 
 # Below this a count may be counted off by the reader: two runs, three functions.

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 
 from affidavit.ports.json import JsonValue
-from affidavit.verification.entry import Entry
+from affidavit.verification.ledger_entry import Entry
 from affidavit.verification.text.name_variants import cores_of, squeezed
 from affidavit.verification.text.orders import gives_orders
 from affidavit.verification.text.quantities import KEYED, UNITS, Dimension, quantities

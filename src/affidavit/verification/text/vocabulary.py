@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from affidavit.workloads import wire
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 _FILE = Path(__file__).parent / "vocabulary.yaml"
 

@@ -10,7 +10,7 @@ from typing import Any
 import re2
 
 from affidavit.errors import InvariantBroken
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 _LONE = re.compile("[\ud800-\udfff]")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")

@@ -16,7 +16,7 @@ import re2
 
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.workloads.runs.wordings import checked_pattern
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 # Look-alikes before what they look like, causes before the words of whoever passed them on.
 FAMILIES = (

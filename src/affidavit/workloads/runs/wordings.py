@@ -8,7 +8,7 @@ from typing import Any
 import re2
 
 from affidavit.errors import InvariantBroken
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 _FILE = Path(__file__).parent / "wordings.yaml"
 

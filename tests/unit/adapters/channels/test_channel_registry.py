@@ -4,7 +4,7 @@ import pytest
 from tests.support.clock import FakeClock
 from tests.support.investigations.notices import a_notice
 
-from affidavit.adapters.channels.table import channels
+from affidavit.adapters.channels.channel_registry import channels
 from affidavit.adapters.channels.unusable import UnusableNotifier
 from affidavit.errors import InputRefused
 from affidavit.evidence.diagnosis import IncidentSeverity

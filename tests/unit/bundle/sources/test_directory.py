@@ -12,15 +12,15 @@ from tests.support.archives.raw_archives import gz, member, tar
 from tests.support.archives.sources import by_path, read_all, unpack_into
 from tests.support.knowledge.packs import a_pack
 
+from affidavit.bundle.byte_spans import head_of, span_of
 from affidavit.bundle.manifest import FileStatus
-from affidavit.bundle.reading import head_of, span_of
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.sources import directory
 from affidavit.bundle.sources.compression import Compression, decompressed
 from affidavit.bundle.sources.directory import DirectorySource
 from affidavit.bundle.sources.source import MemberDamaged, MemberKind
-from affidavit.checks.found import NotComputable
-from affidavit.checks.text import read_document
+from affidavit.checks.computation_results import NotComputable
+from affidavit.checks.numbered_lines import read_document
 from affidavit.errors import EvidenceUnavailable
 from affidavit.index.scanning.parts import Cutter
 from affidavit.index.scanning.rule_slots import RuleSlots

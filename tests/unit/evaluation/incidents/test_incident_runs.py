@@ -23,7 +23,7 @@ from affidavit.ports.json import JsonValue
 from affidavit.settings import Settings
 from affidavit.verification import verify as verification
 from affidavit.verification.assess import Assessment
-from affidavit.verification.entry import Entry, make_entry
+from affidavit.verification.ledger_entry import Entry, make_entry
 from affidavit.verification.text.check import TextFindings
 from affidavit.verification.verify import PointerVerdict, Verdict
 

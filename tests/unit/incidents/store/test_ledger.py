@@ -4,7 +4,7 @@ import pytest
 
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.incidents.attempt.ledger import Ledger
-from affidavit.verification.entry import entry_from_json
+from affidavit.verification.ledger_entry import entry_from_json
 
 ANSWER = {"events": [{"message": "Zugriff verweigert é 😀 \ud800", "n": 1.5}]}
 

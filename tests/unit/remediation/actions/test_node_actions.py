@@ -26,7 +26,7 @@ from affidavit.remediation.actions.catalog import action_type, catalog
 from affidavit.remediation.actions.nodes.group import group_problems
 from affidavit.remediation.actions.nodes.pinned_document import NAME, document_content
 from affidavit.remediation.execution.node_symptoms import NodeReadiness
-from affidavit.remediation.plan.records import Action, OnFailedProof, Symptom
+from affidavit.remediation.plan.plan import Action, OnFailedProof, Symptom
 from affidavit.remediation.plan.rendering import rendered
 from affidavit.remediation.plan.seal import plan_bytes, typed_part
 from affidavit.remediation.record.phases import Phase

@@ -15,13 +15,13 @@ from tests.support.repairing.repairs import BOB, Workshop, a_workshop
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
-from affidavit.baselines.state import read_state
+from affidavit.baselines.function_state import read_state
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import Grant
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
-from affidavit.remediation.plan.records import OnFailedProof
+from affidavit.remediation.plan.plan import OnFailedProof
 from affidavit.remediation.plan.seal import typed_part
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.review.source_checks import beyond_source

@@ -4,7 +4,7 @@ import pytest
 from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
 
 from affidavit.evidence.diagnosis import Diagnosis, RemediationStep, RiskLevel
-from affidavit.verification.plans.gate import gated, refused_steps
+from affidavit.verification.plans.advisable_steps import gated, refused_steps
 
 
 def planned(action: str, details: str = "", *, risk: str = "low", approval: bool = False) -> Diagnosis:

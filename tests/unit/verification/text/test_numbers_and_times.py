@@ -2,9 +2,9 @@
 
 import pytest
 
-from affidavit.verification.entry import make_entry
-from affidavit.verification.text.answers import Answers, read_answers
+from affidavit.verification.ledger_entry import make_entry
 from affidavit.verification.text.numbers import number_findings
+from affidavit.verification.text.recorded_answers import Answers, read_answers
 from affidavit.verification.text.times import time_findings
 
 LOGS = {

@@ -9,7 +9,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from affidavit.adapters.aws.clients import AwsClients, code_of, translated
-from affidavit.adapters.aws.workload.trail import recorded_events
+from affidavit.adapters.aws.workload.cloudtrail import recorded_events
 from affidavit.errors import NotFound
 from affidavit.ports.json import Item
 from affidavit.ports.workload_inspector import LogLine, LogPage, TrailLookup, TrailPage

@@ -5,8 +5,8 @@ import hmac
 from collections.abc import Mapping, Sequence
 
 from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.workload.cloudtrail import event_named
 from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector, document_of, plain, reading, without_values
-from affidavit.adapters.aws.workload.trail import event_named
 from affidavit.ports.json import Item
 from affidavit.ports.workload_inspector import PolicyVersion
 

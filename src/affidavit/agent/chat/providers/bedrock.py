@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def _make(settings: Settings) -> "BaseChatModel":
     integration("langchain_aws", ChatProvider.BEDROCK)
-    from affidavit.adapters.aws.chat import bedrock_chat
+    from affidavit.adapters.aws.bedrock_chat import bedrock_chat
 
     return bedrock_chat(settings.chat_model_id, region=settings.region, temperature=settings.chat_temperature)
 

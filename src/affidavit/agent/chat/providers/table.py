@@ -10,7 +10,7 @@ from affidavit.agent.chat.providers.google import GOOGLE
 from affidavit.agent.chat.providers.ollama import OLLAMA
 from affidavit.agent.chat.providers.openai import OPENAI
 from affidavit.agent.chat.providers.provider import ChatProvider, Provider
-from affidavit.agent.chat.tracing import switch_off_tracing
+from affidavit.agent.chat.tracing_off import switch_off_tracing
 from affidavit.agent.errors import ChatModelRefused
 from affidavit.settings import Settings
 

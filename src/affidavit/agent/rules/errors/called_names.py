@@ -3,14 +3,14 @@
 import re
 
 from affidavit.agent.rules.errors.error_naming import brief, hosts, is_order
-from affidavit.agent.rules.facts import IAM, Facts
 from affidavit.agent.rules.failure_reasons import Reason, said
 from affidavit.agent.rules.fault import proofs
+from affidavit.agent.rules.ledger_facts import IAM, Facts
 from affidavit.agent.rules.permissions.policies import statements, texts
 from affidavit.agent.rules.run_history import PastRun
 from affidavit.evidence.diagnosis import EvidencePointer
 from affidavit.workloads.failures import called_system
-from affidavit.workloads.operations import service_name, service_of
+from affidavit.workloads.sdk_operations import service_name, service_of
 
 _SERVICE = re.compile(
     r"when calling the (?P<operation>\w+) operation|operation error (?P<go>[\w ]+): \w+"

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from affidavit.agent.rules.errors.called_names import only_resource, service_in, where
 from affidavit.agent.rules.errors.error_naming import brief
-from affidavit.agent.rules.facts import CONFIG, Facts
 from affidavit.agent.rules.failure_reasons import EXITED, UNREAD, Reason
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
+from affidavit.agent.rules.ledger_facts import CONFIG, Facts
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, IncidentSeverity
 
 FAMILIES = (

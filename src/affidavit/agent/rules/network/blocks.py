@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from affidavit.agent.rules.facts import NETWORK, Facts
 from affidavit.agent.rules.fault import proofs
+from affidavit.agent.rules.ledger_facts import NETWORK, Facts
 from affidavit.agent.rules.network.targets import HTTPS, Target
 from affidavit.evidence.diagnosis import EvidencePointer
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from affidavit.agent.rules.errors.error_naming import brief
-from affidavit.agent.rules.facts import IAM, Facts
 from affidavit.agent.rules.failure_reasons import Reason
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
+from affidavit.agent.rules.ledger_facts import IAM, Facts
 from affidavit.agent.rules.permissions.policies import Says, identity_documents, judge, near_grants
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, RiskLevel
 from affidavit.workloads.denials import DATABASE_LOGIN

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from affidavit.agent.rules.facts import IAM, NETWORK, Facts
 from affidavit.agent.rules.fault import proofs
+from affidavit.agent.rules.ledger_facts import IAM, NETWORK, Facts
 from affidavit.agent.rules.permissions.policies import (
     Document,
     PolicyStatement,

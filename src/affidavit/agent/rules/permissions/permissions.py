@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 
 from affidavit.agent.rules.errors.error_naming import brief
-from affidavit.agent.rules.facts import CONFIG, IAM, LOGS, Facts
 from affidavit.agent.rules.failure_reasons import Reason
 from affidavit.agent.rules.fault import Fault, Passed, Remedy, names, proofs, sentence
+from affidavit.agent.rules.ledger_facts import CONFIG, IAM, LOGS, Facts
 from affidavit.agent.rules.permissions.database_logins import LOGIN, database_logins
 from affidavit.agent.rules.permissions.denial_causes import (
     CHANGED_SINCE,

@@ -10,8 +10,8 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
-from affidavit.agent.rules.facts import IAM, Facts
 from affidavit.agent.rules.fault import proofs
+from affidavit.agent.rules.ledger_facts import IAM, Facts
 from affidavit.evidence.diagnosis import EvidencePointer
 
 Document = Mapping[str, Any]

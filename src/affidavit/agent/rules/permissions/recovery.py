@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from affidavit.agent.rules.facts import Facts
 from affidavit.agent.rules.failure_reasons import Reason
+from affidavit.agent.rules.ledger_facts import Facts
 from affidavit.agent.rules.permissions.denial_causes import decision_on
 from affidavit.agent.rules.permissions.policies import Document, matching
 from affidavit.agent.rules.run_history import PastRun

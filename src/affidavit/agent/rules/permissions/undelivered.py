@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from affidavit.agent.rules.facts import CONFIG, IAM, Facts
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
+from affidavit.agent.rules.ledger_facts import CONFIG, IAM, Facts
 from affidavit.agent.rules.permissions.policies import Says, judge
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
 from affidavit.workloads.delivery import DELIVERIES, sending_action

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from affidavit.entrypoints.console.plans.repairs import Repairs
+    from affidavit.entrypoints.console.plans.repair_services import Repairs
 
 
 def console(

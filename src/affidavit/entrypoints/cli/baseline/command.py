@@ -50,7 +50,7 @@ def capture(
 
     Example: affidavit baseline capture data-processor
     """
-    from affidavit.entrypoints.known_good import troubled_functions
+    from affidavit.entrypoints.known_good_captures import troubled_functions
     from affidavit.workloads.wire import function_name
 
     built, captures = _opened()
@@ -142,7 +142,7 @@ def _ending(answer: "BaselineDiffResponse") -> Exit:
 
 
 def _print(answer: "BaselineDiffResponse") -> None:
-    from affidavit.entrypoints.report.screen import harmless
+    from affidavit.entrypoints.report.terminal_output import harmless
 
     since = f"the state {str(answer.baseline_sha256)[:12]}, good until {answer.seen_at}"
     typer.echo(f"{answer.lambda_name}: {len(answer.differences) or 'no'} difference(s) from {since}")
@@ -167,7 +167,7 @@ def _told(kept: "KnownGood") -> str:
 
 def _opened() -> "tuple[App, Captures]":
     from affidavit.bootstrap import build_app
-    from affidavit.entrypoints.known_good import build_captures
+    from affidavit.entrypoints.known_good_captures import build_captures
     from affidavit.settings import Settings
 
     built = build_app(Settings.from_environment())

@@ -16,7 +16,7 @@ from affidavit.entrypoints.cli.output import write_json
 from affidavit.entrypoints.doctor.extras import need_extras
 from affidavit.entrypoints.report.evaluation import print_evaluation
 from affidavit.entrypoints.report.evaluation_page import render_evaluation
-from affidavit.entrypoints.report.screen import make_console
+from affidavit.entrypoints.report.terminal_output import make_console
 from affidavit.errors import InputRefused
 from affidavit.evaluation.baseline import as_baseline, baseline_file, stored_baseline
 from affidavit.evaluation.gates import Bound, check_gates, load_gates

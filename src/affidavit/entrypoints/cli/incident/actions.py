@@ -15,7 +15,7 @@ from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.cli.incident.node import node_incident, wait_for_evidence
 from affidavit.entrypoints.cli.incident.text import print_incident, print_list, told_as_json
 from affidavit.entrypoints.doctor.extras import need_extras
-from affidavit.entrypoints.report.screen import make_console
+from affidavit.entrypoints.report.terminal_output import make_console
 from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.errors import InputRefused
 from affidavit.incidents.incident import Incident, IncidentId

@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from affidavit.bootstrap import App
-from affidavit.entrypoints.report.screen import make_console
+from affidavit.entrypoints.report.terminal_output import make_console
 from affidavit.entrypoints.supervision import node_evidence
 from affidavit.errors import InputRefused, NotFound
 from affidavit.evidence.subject import Subject, SubjectKind

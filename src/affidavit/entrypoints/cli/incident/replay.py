@@ -12,7 +12,7 @@ from affidavit.entrypoints.cli.eval.incidents import thrown_away
 from affidavit.entrypoints.cli.exits import Exit
 from affidavit.entrypoints.cli.incident.signed_export import signature_problems
 from affidavit.entrypoints.cli.incident.text import print_incident
-from affidavit.entrypoints.report.screen import make_console, text
+from affidavit.entrypoints.report.terminal_output import make_console, text
 from affidavit.entrypoints.supervision import build_supervisor
 from affidavit.errors import InputRefused
 from affidavit.evidence.diagnosis import Diagnosis
@@ -21,8 +21,8 @@ from affidavit.incidents.evidence.node_state import TOOL as NODE_STATE
 from affidavit.incidents.evidence.readiness import TOOL, RecordedEvidence
 from affidavit.incidents.export.cassette import Cassette, Playback, cassette_from_json
 from affidavit.incidents.export.cited_lines import CitedLines
-from affidavit.incidents.store.context import IncidentContext
 from affidavit.incidents.store.state import IncidentState, not_known
+from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.incidents.telemetry import to_nowhere
 from affidavit.ports.json import JsonValue
 from affidavit.settings import Settings

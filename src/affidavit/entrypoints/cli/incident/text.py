@@ -7,11 +7,11 @@ from typing import Any
 
 from rich.console import Console
 
-from affidavit.entrypoints.report.screen import text
+from affidavit.entrypoints.report.terminal_output import text
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.reading.incident_view import ClaimView, ConclusionView, IncidentView, view_of
-from affidavit.incidents.store.context import IncidentContext
 from affidavit.incidents.store.state import IncidentState
+from affidavit.incidents.store.stored_diagnoses import IncidentContext
 
 QUOTE_CHARACTERS = 300
 

@@ -1,8 +1,8 @@
 """What the commands of `affidavit notice` do."""
 
-from affidavit.adapters.channels.table import channels
+from affidavit.adapters.channels.channel_registry import channels
 from affidavit.entrypoints.cli.exits import Exit
-from affidavit.entrypoints.report.screen import harmless
+from affidavit.entrypoints.report.terminal_output import harmless
 from affidavit.errors import AffidavitError, InputRefused
 from affidavit.incidents.notices.channel import Channel, ChannelName
 from affidavit.incidents.notices.trial_notice import a_test_notice

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from affidavit.checks.check import Check
 from affidavit.entrypoints.cli.reference.markup import cell, literal, rule_link
 from affidavit.rules.authoring import RuleLibrary
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 DETECTORS = Path("docs/detectors.yaml")
 _DETECTOR_NAMES = {"NMA": "EKS node monitoring agent", "NPD": "node problem detector"}

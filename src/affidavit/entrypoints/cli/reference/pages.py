@@ -14,7 +14,7 @@ from affidavit.entrypoints.cli.reference.commands_page import commands_page
 from affidavit.entrypoints.cli.reference.live_detectors_page import DETECTORS, detector_rows, detectors_page
 from affidavit.entrypoints.cli.reference.rules_page import rules_page
 from affidavit.entrypoints.cli.reference.settings_page import settings_page
-from affidavit.entrypoints.mcp.tools.reference import tools_page
+from affidavit.entrypoints.mcp.tools.reference_page import tools_page
 from affidavit.errors import InputRefused
 from affidavit.rules.authoring import open_library
 

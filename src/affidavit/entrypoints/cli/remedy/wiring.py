@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from affidavit.adapters.aws.clients import AwsClients, translated
 from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
-from affidavit.adapters.aws.remediation.changer import AssumedRoleDoor
-from affidavit.adapters.aws.remediation.reader import AwsStateReader
+from affidavit.adapters.aws.remediation.scoped_changes import AssumedRoleDoor
+from affidavit.adapters.aws.remediation.state_reader import AwsStateReader
 from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.baselines.store import KnownGoodStore
@@ -18,9 +18,9 @@ from affidavit.errors import AffidavitError
 from affidavit.incidents.notices.notice import NoticeStyle
 from affidavit.incidents.notices.sent_notices import ToldStates
 from affidavit.incidents.store.blobs import Records
-from affidavit.incidents.store.context import IncidentContexts
 from affidavit.incidents.store.incident_leases import IncidentStates
-from affidavit.nodes.library.keys import markers_prefix
+from affidavit.incidents.store.stored_diagnoses import IncidentContexts
+from affidavit.nodes.library.object_keys import markers_prefix
 from affidavit.remediation.adviser import RepairAdviser
 from affidavit.remediation.approvals.approval import Approvals
 from affidavit.remediation.approvals.people import Approver, IdentityProof
@@ -34,9 +34,9 @@ from affidavit.remediation.execution.start_limits import Starts
 from affidavit.remediation.execution.symptoms import FunctionRuns
 from affidavit.remediation.kill_switch import KillSwitch
 from affidavit.remediation.plan_notices import PlanNotices
+from affidavit.remediation.plan_resolver import Resolver
 from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.store import PlanStore
-from affidavit.remediation.resolver import Resolver
 from affidavit.remediation.sources.node_identity import NodeIdentity
 from affidavit.remediation.sources.recorded import RecordedSources
 from affidavit.settings import Settings

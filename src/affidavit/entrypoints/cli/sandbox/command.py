@@ -127,7 +127,7 @@ def invoke() -> None:
     Example: affidavit sandbox invoke
     """
     need_extras(*EXTRAS)
-    from affidavit.sandbox.account.workload import run_workload
+    from affidavit.sandbox.account.workload_run import run_workload
     from affidavit.sandbox.running_sandbox import needed_session
 
     ran = run_workload(needed_session(_data_dir()).environment)

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from affidavit.bootstrap import build_app
 from affidavit.entrypoints.cli.exits import Exit
-from affidavit.entrypoints.report.screen import make_console, text
+from affidavit.entrypoints.report.terminal_output import make_console, text
 from affidavit.entrypoints.supervision import rereading
 from affidavit.errors import InputRefused
 from affidavit.evidence.diagnosis import Grade

@@ -17,7 +17,13 @@ from jwt.exceptions import PyJWKClientConnectionError, PyJWTError
 
 from affidavit.entrypoints.console.access.person import Person, roles_named
 from affidavit.entrypoints.http.auth import SIGNATURES
-from affidavit.entrypoints.http.discovery import FETCH_SECONDS, MOST_BYTES, issuer_document, keys_at, without_redirects
+from affidavit.entrypoints.http.issuer_keys import (
+    FETCH_SECONDS,
+    MOST_BYTES,
+    issuer_document,
+    keys_at,
+    without_redirects,
+)
 from affidavit.errors import InputRefused, UpstreamFailed
 from affidavit.settings import Settings
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from affidavit.ports.json import JsonValue
-from affidavit.verification.fields import Located, NotLocated, locate
+from affidavit.verification.pointer_lookup import Located, NotLocated, locate
 
 WINDOW: Final = 80
 _LEAD: Final = 12

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from affidavit.bundle.lines import line_start, newlines_before
+from affidavit.bundle.line_index import line_start, newlines_before
 from affidavit.entrypoints.console.highlighting.answer_lines import LitPart
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import ByteRange

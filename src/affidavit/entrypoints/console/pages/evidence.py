@@ -16,7 +16,7 @@ from affidavit.incidents.export.cited_lines import quoted_by
 from affidavit.incidents.reading.incident_view import hidden_view, view_of
 from affidavit.ports.json import JsonValue
 from affidavit.redaction.answer import redact_answer
-from affidavit.verification.entry import Entry
+from affidavit.verification.ledger_entry import Entry
 from affidavit.verification.verify import verify_pointer
 
 

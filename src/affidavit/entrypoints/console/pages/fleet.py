@@ -11,7 +11,7 @@ from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.errors import AffidavitError
 from affidavit.fleet.answer import FleetAnswer
 from affidavit.fleet.inquiry import Inquiry
-from affidavit.fleet.local import ask_folder
+from affidavit.fleet.local_tables import ask_folder
 from affidavit.fleet.questions import QUESTIONS, question
 
 _BARS: Final = 20

@@ -13,7 +13,7 @@ from affidavit.entrypoints.console.highlighting.log_window import LogFile, log_w
 from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import ByteRange, Finding
-from affidavit.nodes.library.keys import bundle_key
+from affidavit.nodes.library.object_keys import bundle_key
 
 _LEAD: Final = 20
 _LONGEST_NEEDLE: Final = 200

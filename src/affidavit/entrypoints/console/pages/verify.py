@@ -13,7 +13,7 @@ from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.entrypoints.console.pages.affidavit_zip import CASSETTE
 from affidavit.entrypoints.report.content import place
 from affidavit.errors import InputRefused
-from affidavit.evidence.citation import ByteSource
+from affidavit.evidence.citation_check import ByteSource
 from affidavit.incidents.attempt.about_incident import about_incident
 from affidavit.incidents.export.cassette import Cassette, cassette_from_json
 from affidavit.incidents.export.cited_lines import CitedLines

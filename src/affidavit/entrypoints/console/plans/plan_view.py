@@ -7,7 +7,7 @@ from enum import StrEnum
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
-from affidavit.remediation.plan.records import Action, Plan
+from affidavit.remediation.plan.plan import Action, Plan
 from affidavit.remediation.plan.rendering import AS_READ, unified
 
 

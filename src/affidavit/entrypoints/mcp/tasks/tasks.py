@@ -13,7 +13,7 @@ from affidavit.entrypoints.mcp.tasks.rows import WORKING, TaskRow, TaskRows
 from affidavit.entrypoints.mcp.tool_errors import shape
 from affidavit.entrypoints.mcp.tools.tool import Tool
 from affidavit.errors import UpstreamFailed
-from affidavit.wire.budget import MOST_BYTES
+from affidavit.wire.byte_budget import MOST_BYTES
 
 CANCELLED: Final = "cancelled"
 COMPLETED: Final = "completed"

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from affidavit.entrypoints.mcp.tools.workload_budget import shortened
+from affidavit.entrypoints.mcp.tools.workload_answer_size import shortened
 from affidavit.ports.json import JsonValue
-from affidavit.wire.budget import MAX_BYTES, more_bytes
+from affidavit.wire.byte_budget import MAX_BYTES, more_bytes
 from affidavit.workloads.wire import Answer, ChangesResponse, LogsResponse, WorkloadArgs
 
 SCHEMA: Final[dict[str, Any]] = {

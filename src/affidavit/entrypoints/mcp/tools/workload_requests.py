@@ -4,7 +4,7 @@ from typing import cast
 
 from pydantic import create_model
 
-from affidavit.wire.budget import MAX_BYTES, MaxBytes
+from affidavit.wire.byte_budget import MAX_BYTES, MaxBytes
 from affidavit.wire.records import ToolRequest
 from affidavit.workloads.wire import WorkloadArgs
 

@@ -12,7 +12,7 @@ from typing import Any
 from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.entrypoints.report.content import headline, health_warning, left_out_lines, notes
 from affidavit.entrypoints.report.page.component_states import ComponentVerdict, component_verdicts
-from affidavit.entrypoints.report.page.context import (
+from affidavit.entrypoints.report.page.context_lines import (
     Context,
     ContextLine,
     context_of,

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from affidavit.errors import InputRefused
 from affidavit.evaluation.generator import Form, Layout
 from affidavit.evaluation.nodes.scenario import Scenario
-from affidavit.yaml_text import load_yaml
+from affidavit.yaml_loading import load_yaml
 
 _FOLDER = "scenarios/verdicts"
 _PLACED = re.compile(r"([a-z0-9-]+)(?: (\d+(?:\.\d+)?)(?:\.\.(\d+(?:\.\d+)?))?)?")

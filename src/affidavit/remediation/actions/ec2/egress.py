@@ -12,11 +12,11 @@ from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
-from affidavit.remediation.actions.documents import at_path
-from affidavit.remediation.actions.ec2.rules import single_rules
+from affidavit.remediation.actions.document_values import at_path
+from affidavit.remediation.actions.ec2.egress_rules import single_rules
 from affidavit.remediation.actions.ec2.vpc import entries, id_in, vpc_of
-from affidavit.remediation.actions.events import is_call, items, requested
-from affidavit.remediation.plan.records import UndoClass
+from affidavit.remediation.actions.trail_events import is_call, items, requested
+from affidavit.remediation.plan.plan import UndoClass
 
 
 class EgressArguments(Arguments):
