@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.checks.compute.untrusted_json import first_lines, json_of
 from affidavit.checks.numbered_lines import Document
+from affidavit.checks.untrusted_json import first_lines, json_of
 
 texts = st.text(st.characters(), max_size=12)
 values = st.recursive(

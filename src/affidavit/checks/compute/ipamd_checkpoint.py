@@ -6,8 +6,8 @@ Only contradictions count. An entry that one of the two files lacks says nothing
 from collections.abc import Iterator, Mapping, Sequence
 
 from affidavit.checks.computation_results import Found, NotComputable, Shown
-from affidavit.checks.compute.untrusted_json import first_lines, items_of, json_of, members_of
 from affidavit.checks.numbered_lines import Document, named
+from affidavit.checks.untrusted_json import first_lines, items_of, json_of, members_of
 
 _CHECKPOINT, _ENIS = "ipamd/ipam.json", "ipamd/enis.json"
 _CIDRS = ("AvailableIPv4Cidrs", "IPv6Cidrs")

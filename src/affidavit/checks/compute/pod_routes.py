@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from ipaddress import IPv4Address
 
 from affidavit.checks.computation_results import Found, NotComputable, Shown
-from affidavit.checks.compute.untrusted_json import first_lines, json_of, members_of
 from affidavit.checks.numbered_lines import Document, named
+from affidavit.checks.untrusted_json import first_lines, json_of, members_of
 
 _ENIS, _RULES, _ROUTES = "ipamd/enis.json", "networking/iprule.txt", "networking/iproute.txt"
 _NAMED_TABLES = ("main", "local", "default")

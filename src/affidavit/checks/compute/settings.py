@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from affidavit.checks.computation_results import Found, Shown
-from affidavit.checks.compute.untrusted_json import json_of, members_of
 from affidavit.checks.numbered_lines import Document, named
+from affidavit.checks.untrusted_json import json_of, members_of
 
 KUBELET_LOG = "kubelet/kubelet.log"
 _NOT_FOUND = re.compile(r"lookup ([\w.-]{4,253}?)(?: on [0-9a-f.:]+)?: no such host", re.ASCII)
