@@ -54,6 +54,7 @@ PROMISED = {
     "networking.iptables-kinds-mixed": "low",
     "networking.loopback-missing": "high",
     "networking.mac-address-policy": "medium",
+    "networking.mac-address-policy-kept": "info",
     "networking.name-server-custom": "info",
     "networking.name-server-local": "info",
     "networking.name-servers-ignored": "low",

@@ -413,8 +413,8 @@ def test_what_the_log_of_a_restarted_container_tells_may_be_older_than_its_first
     pod = "var_log/kube-system_eks-pod-identity-agent-x_1f2e/eks-pod-identity-agent"
     silent = seen("pod-identity.cannot-listen", 150, file=f"{pod}/27.log")
     assert leads(verdict_on(loop, silent)) == ["F-002"]
-    fresh = seen("pod-identity.cannot-listen", 150, file=f"{pod}/1.log")
-    assert "F-001" in leads(verdict_on(loop, fresh))
+    fresh = verdict_on(loop, seen("pod-identity.cannot-listen", 150, file=f"{pod}/1.log"))
+    assert [entry.finding_ids for entry in fresh.unexplained] == [("F-001",)]
 
 
 def test_a_usual_limit_confirms_the_fault_that_shows_and_does_not_lead_in_its_place() -> None:

@@ -66,10 +66,10 @@ def conntrack_counter(documents: Sequence[Document], *, counter: str, at_least: 
                 yield Shown(document.path, number, f"{counter} counts {total} since boot")
 
 
-def mac_policy(documents: Sequence[Document]) -> Iterator[Found]:
-    """On Ubuntu udev gives pod interfaces another MAC address than the CNI did, unless a file says none."""
+def mac_policy(documents: Sequence[Document], *, on: str) -> Iterator[Found]:
+    """udev gives pod interfaces another MAC address than the CNI did, unless a file says none."""
     uname = named(documents, "kernel/uname.txt")
-    if uname is None or b"Ubuntu" not in uname.data:
+    if uname is None or (b"Ubuntu" in uname.data) is not (on == "ubuntu"):
         return
     policies = [(document, *_policy(document)) for document in documents if document.path.endswith(".link")]
     if any(number and policy in ("", "none") for _, number, policy in policies):
