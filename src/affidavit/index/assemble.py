@@ -16,7 +16,8 @@ from affidavit.evidence.utf16 import text_of
 from affidavit.index.check_findings import measured_fact, measured_finding
 from affidavit.index.clock_and_checks import Survey
 from affidavit.index.content_id import bundle_digest, content_id
-from affidavit.index.findings_from_hits import Built, ScannedText, build_findings
+from affidavit.index.faults.hit_groups import ScannedText
+from affidavit.index.findings_from_hits import Built, build_findings
 from affidavit.index.record import INDEX_VERSION, INDEXER_VERSION, ClockNote, FindingsIndex, index_document, summarize
 from affidavit.index.scanning.parts import ScannedFile
 from affidavit.index.scanning.rule_slots import RuleSlots

@@ -14,7 +14,7 @@ from tests.support.knowledge.packs import a_pack, a_rule
 from affidavit.entrypoints.report.content import state_line
 from affidavit.evidence.finding import FaultState, Finding
 from affidavit.evidence.severity import Severity
-from affidavit.index.episodes import in_order, most_within, soon_after, spans
+from affidavit.index.faults.episodes import in_order, most_within, soon_after, spans
 from affidavit.index.findings_from_hits import EPISODES
 from affidavit.index.times.clock import UNKNOWN
 from affidavit.index.times.timestamps import SECOND

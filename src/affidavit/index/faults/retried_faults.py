@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from affidavit.index.episodes import Named, in_order
+from affidavit.index.faults.episodes import Named, in_order
 from affidavit.index.times.clock import UNKNOWN, Micros
 from affidavit.index.times.timestamps import SECOND
 
