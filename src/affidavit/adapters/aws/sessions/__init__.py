@@ -1,0 +1,1 @@
+"""Clients of AWS by an assumed role, and the models of its services."""
