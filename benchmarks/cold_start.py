@@ -72,7 +72,7 @@ STARTS = (
         name="ingest, engine and rules before the first bundle",
         package="ingest",
         program="import affidavit.entrypoints.lambdas.on_bundle_uploaded as door, affidavit.investigation\n"
-        "import affidavit.nodes.ingest.ingest, affidavit.fleet.publish\ndoor.application()",
+        "import affidavit.nodes.ingest.bundle_intake, affidavit.fleet.publish\ndoor.application()",
     ),
     Start(
         name="duplicate alert, import and answer", package="supervisor", program=_DUPLICATE, target=0.3, before=_TAKEN

@@ -27,7 +27,7 @@ from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.event_reader import readings_of
 from affidavit.index.record import index_from_json, index_to_json, summarize
 from affidavit.investigation import analyze
-from affidavit.nodes.ingest.ingest import ingest
+from affidavit.nodes.ingest.bundle_intake import ingest
 from affidavit.nodes.library.object_keys import prefix_of
 from affidavit.settings import Settings
 from benchmarks.bundles import DATA

@@ -19,7 +19,7 @@ from affidavit.ports.cluster.log_captures import NodeCaptures
 from affidavit.ports.lifecycle_hooks import LifecycleHooks
 from affidavit.ports.node_collector import NodeCollector
 from affidavit.ports.node_directory import NodeDirectory
-from affidavit.ports.objects import ObjectStore, UploadLinks
+from affidavit.ports.object_store import ObjectStore, UploadLinks
 from affidavit.ports.table import Table
 from affidavit.settings import KubernetesApi, Settings
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from affidavit.adapters.aws.clients import AwsClients
     from affidavit.incidents.notices.channel import Channel
     from affidavit.knowledge import Knowledge
-    from affidavit.nodes.library.library import Library
+    from affidavit.nodes.library.indexed_bundles import Library
     from affidavit.redaction.redact import Redactor
 
 OBJECTS = "objects"
@@ -88,7 +88,7 @@ def deployed_settings() -> Settings:
 def build_library(app: App, knowledge: "Knowledge | None" = None, redactor: "Redactor | None" = None) -> "Library":
     """The indexes of this app, to be asked. Knowledge is the built-in one, unless another is given."""
     from affidavit.knowledge import load_knowledge
-    from affidavit.nodes.library.library import Library
+    from affidavit.nodes.library.indexed_bundles import Library
 
     return Library(
         objects=app.objects,
@@ -162,7 +162,7 @@ def _aws_app(settings: Settings) -> App:
 def _acting(settings: Settings, clients: "AwsClients") -> "AwsClients":
     if not settings.node_collection_role_arn:
         return clients
-    from affidavit.adapters.aws.host.role_clients import RoleClients
+    from affidavit.adapters.aws.sessions.role_clients import RoleClients
 
     return RoleClients(settings.region, settings.node_collection_role_arn)
 
@@ -186,8 +186,8 @@ def _cluster_api(
             hint="pip install 'affidavit[kubernetes]', or set KUBERNETES_API=off",
         )
     from affidavit.adapters.kubernetes.api import ClusterApis
-    from affidavit.adapters.kubernetes.control_plane import KubernetesControlPlane
     from affidavit.adapters.kubernetes.diagnostic_captures import NodeDiagnosticCaptures
+    from affidavit.adapters.kubernetes.node_health import KubernetesControlPlane
 
     return KubernetesControlPlane(ClusterApis(reads)), NodeDiagnosticCaptures(ClusterApis(acts))
 

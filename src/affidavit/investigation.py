@@ -8,10 +8,10 @@ derives an index again from its bundle and names every claim that does not hold.
 
 The other steps, each short and readable from its first function:
 - `collection.collect.collect` asks a node for its bundle, never twice for one token;
-- `nodes.ingest.ingest` puts an analyzed bundle where questions find it (`nodes.questions`: errors, search, read, …);
+- `nodes.ingest.bundle_intake.ingest` puts an analyzed bundle where questions find it (`nodes.questions`: errors, …);
 - `incidents.supervisor.Supervisor.receive` takes an alert, once, has it investigated and stores what verifies;
 - `agent.run.ChatDiagnostician.investigate` asks a chat model, or `agent.rules` where there is none;
-- `verification.verify.verify` is the verdict on a diagnosis, from recorded answers and stored bytes alone.
+- `verification.pointer_check.verify` is the verdict on a diagnosis, from recorded answers and stored bytes alone.
 """
 
 import time
@@ -29,7 +29,7 @@ from affidavit.bundle.unpacked_bundle import StoredBundle, manifest_of, stored_b
 from affidavit.evidence.citation_check import CitationCheck
 from affidavit.evidence.finding import Finding, Suppressed
 from affidavit.index.assemble import assemble_index
-from affidavit.index.audit import differences, manifest_differences
+from affidavit.index.claim_differences import differences, manifest_differences
 from affidavit.index.clock_and_checks import survey
 from affidavit.index.content_id import content_id
 from affidavit.index.record import INDEXER_VERSION, VERSION_1, FindingsIndex, index_from_json, index_json

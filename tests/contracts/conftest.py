@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from affidavit.ports.objects import ObjectStore
+from affidavit.ports.object_store import ObjectStore
 from affidavit.ports.table import Table
 from affidavit.sandbox.aws.resources import make_bucket, make_table
 from tests.contracts.places import Place

@@ -12,7 +12,7 @@ from affidavit.adapters.aws.storage.table import DynamoTable
 from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.ports.clock import Clock, SystemClock
-from affidavit.ports.objects import ObjectStore
+from affidavit.ports.object_store import ObjectStore
 from affidavit.ports.table import Table
 
 

@@ -11,8 +11,8 @@ from affidavit.entrypoints.mcp.resources import list_bundles, read_resource
 from affidavit.entrypoints.mcp.services import Services, Shelves
 from affidavit.entrypoints.mcp.tools.catalog import NODES
 from affidavit.errors import InputRefused
-from affidavit.nodes.library.library import Library
-from affidavit.ports.objects import ObjectStore
+from affidavit.nodes.library.indexed_bundles import Library
+from affidavit.ports.object_store import ObjectStore
 from affidavit.redaction.redact import Redactor
 from tests.support.clock import FakeClock
 from tests.support.knowledge.libraries import INSTANCE, a_library, an_archive, take_in

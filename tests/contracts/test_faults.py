@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from affidavit.errors import UpstreamFailed
-from affidavit.ports.objects import ObjectStore
+from affidavit.ports.object_store import ObjectStore
 from affidavit.ports.table import Absent, ConditionFailed, Key, Put, Table
 from tests.contracts.places import Place
 from tests.support.faults import Boundaries, FailingObjectStore, FailingTable, sigkill

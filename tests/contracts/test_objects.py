@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from affidavit.errors import InputRefused, NotFound
-from affidavit.ports.objects import ObjectMissing, ObjectStore
+from affidavit.ports.object_store import ObjectMissing, ObjectStore
 from tests.contracts.places import Place
 
 KEY = "eks_i-0abc/extracted/system/x.log"

@@ -22,8 +22,9 @@ BY_NAME = {package.name: package for package in PACKAGES}
 LATER = {
     "ingest": """
 import affidavit.entrypoints.lambdas.on_bundle_uploaded
-import affidavit.fleet.publish, affidavit.investigation, affidavit.nodes.ingest.ingest, affidavit.nodes.library.library
-import affidavit.adapters.aws.dead_letters
+import affidavit.fleet.publish, affidavit.investigation, affidavit.nodes.ingest.bundle_intake
+import affidavit.nodes.library.indexed_bundles
+import affidavit.adapters.aws.dead_letter_sender
 import affidavit.adapters.aws.storage.objects, affidavit.adapters.aws.node_directory
 from affidavit.fleet.parquet import parquet_of
 from affidavit.fleet.schema import NODES
@@ -58,7 +59,7 @@ assert answer['statusCode'] == 401, answer
 import affidavit.entrypoints.lambdas.on_incident, affidavit.entrypoints.lambdas.on_watchdog_tick
 import affidavit.agent.run, affidavit.agent.toolbox.mcp_tools, affidavit.agent.rules
 import affidavit.nodes.library.stored_lines
-import affidavit.entrypoints.collecting, affidavit.adapters.aws.host.role_clients
+import affidavit.entrypoints.collection_wiring, affidavit.adapters.aws.sessions.role_clients
 import affidavit.node_evidence.stored_or_collected
 import affidavit.node_evidence.monitoring_agent_rung, affidavit.node_evidence.host_text_rung
 from kubernetes import client

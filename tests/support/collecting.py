@@ -15,8 +15,8 @@ from affidavit.bootstrap import build_app
 from affidavit.collection.batch import batch_collect
 from affidavit.collection.collect import collect
 from affidavit.collection.requests import BatchCollectRequest, CollectRequest, Strategy
-from affidavit.collection.service import Desk
-from affidavit.nodes.ingest.ingest_status import AwaitedBundles
+from affidavit.collection.tool_dependencies import Desk
+from affidavit.nodes.ingest.awaited_bundles import AwaitedBundles
 from affidavit.ports.node_collector import Execution, NodeCollector
 from affidavit.settings import Settings
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.json import Item
 from affidavit.ports.node_collector import Execution, NodeCollector
-from affidavit.ports.objects import ObjectStore, StoredObject
+from affidavit.ports.object_store import ObjectStore, StoredObject
 from affidavit.ports.table import Key, Table, Write
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from affidavit.adapters.local.table import SqliteTable
-from affidavit.collection.service import Desk
+from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import AffidavitError, InputRefused
 from affidavit.ports.node_collector import Execution, Step
 from affidavit.ports.node_directory import Node

@@ -12,7 +12,7 @@ from tests.support.investigations.incidents import an_incident
 
 from affidavit.agent.toolbox.tool_providers import DirectToolProvider
 from affidavit.bootstrap import build_app
-from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, load_workload_scenario
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.incidents.store.incident_leases import IncidentStates
@@ -21,7 +21,7 @@ from affidavit.incidents.supervisor import Handled, Supervisor
 from affidavit.incidents.telemetry import to_nowhere
 from affidavit.ports.json import JsonValue
 from affidavit.sandbox.chat_models.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Refuses, Reply
-from affidavit.sandbox.chat_models.scripts import good
+from affidavit.sandbox.chat_models.honest_model import good
 from affidavit.settings import Settings
 
 

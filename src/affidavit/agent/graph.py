@@ -21,17 +21,17 @@ from langgraph.managed import RemainingSteps
 
 from affidavit.agent.acceptance.submission import judge
 from affidavit.agent.budget import check_deadline, seconds_left, usage_of
-from affidavit.agent.chat.asking import Replies
 from affidavit.agent.chat.conversation import check_pairing, ending_kept, pending_calls
+from affidavit.agent.chat.next_reply import Replies
 from affidavit.agent.chat.providers.provider import Provider
 from affidavit.agent.chat.retries import attempted
 from affidavit.agent.chat.stop_reasons import ReplyEnding
 from affidavit.agent.limits import Patience
-from affidavit.agent.prompt import CALL_CUT, CALL_UNREADABLE, NO_TOOL_CALLED, SUBMIT_NOW, sent_back
+from affidavit.agent.prompt_messages import CALL_CUT, CALL_UNREADABLE, NO_TOOL_CALLED, SUBMIT_NOW, sent_back
 from affidavit.agent.subjects.investigable import Investigable, Scope
+from affidavit.agent.tool_specifications import SUBMIT, create_tools
 from affidavit.agent.toolbox.checked_calls import ToolQuestion, ask, failed, screened
 from affidavit.agent.toolbox.tool_providers import ToolProvider
-from affidavit.agent.tools import SUBMIT, create_tools
 from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy, TokenUsage
 from affidavit.incidents.attempt.diagnostician import RunOutcome

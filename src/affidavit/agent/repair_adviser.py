@@ -8,10 +8,10 @@ from typing import Any, cast
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 
-from affidavit.agent.chat.asking import Replies
+from affidavit.agent.chat.next_reply import Replies
 from affidavit.agent.chat.providers.provider import Provider
 from affidavit.agent.limits import Patience
-from affidavit.agent.prompt import fenced
+from affidavit.agent.prompt_messages import fenced
 from affidavit.errors import AffidavitError
 from affidavit.redaction.redact import Redactor
 

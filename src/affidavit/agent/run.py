@@ -19,14 +19,14 @@ from affidavit.agent.chat.tracing_off import switch_off_tracing
 from affidavit.agent.error_categories import classify_error
 from affidavit.agent.graph import AgentState, Work, build_graph
 from affidavit.agent.limits import Patience
-from affidavit.agent.prompt import ASK_AGAIN, described, incident_text
-from affidavit.agent.subjects.table import investigable
+from affidavit.agent.prompt_messages import ASK_AGAIN, described, incident_text
+from affidavit.agent.subjects.registry import investigable
 from affidavit.agent.toolbox.checked_calls import ToolQuestion, ask
 from affidavit.agent.toolbox.tool_failures import failed_tools, unanswered
 from affidavit.agent.toolbox.tool_providers import Toolbox, ToolProvider
 from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, Grade, ProducedBy, TokenUsage
-from affidavit.incidents.attempt.about_incident import about_incident
+from affidavit.incidents.attempt.allowed_names import about_incident
 from affidavit.incidents.attempt.diagnostician import AgentError, AgentResult, Checkpoint, LeaseLost, Limits, RunOutcome
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.incidents.incident import Incident

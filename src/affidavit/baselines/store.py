@@ -12,7 +12,7 @@ from affidavit.baselines.function_state import FunctionState
 from affidavit.errors import EvidenceUnavailable, NotFound
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item
-from affidavit.ports.objects import ObjectMissing, ObjectStore
+from affidavit.ports.object_store import ObjectMissing, ObjectStore
 from affidavit.ports.table import Absent, ConditionFailed, Key, Put, Table, Update
 
 PREFIX = "baselines/"

@@ -4,7 +4,7 @@ import os
 from contextlib import closing
 from pathlib import Path
 
-from affidavit.bundle.safety.opening import open_without_links
+from affidavit.bundle.safety.link_free_opening import open_without_links
 from affidavit.errors import EvidenceUnavailable
 
 

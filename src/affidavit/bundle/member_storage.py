@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from affidavit.bundle.content_types import Content, content_of
+from affidavit.bundle.binary_detection import Content, content_of
 from affidavit.bundle.digests import BLOCK, Digests, SideHasher
 from affidavit.bundle.file_recognition import HEAD, Recognition, changes_its_writer, recognise
 from affidavit.bundle.safety.bombs import Budget, MemberBound, TooMuch

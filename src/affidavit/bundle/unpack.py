@@ -10,8 +10,8 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 
+from affidavit.bundle.binary_detection import Content
 from affidavit.bundle.byte_spans import head_of
-from affidavit.bundle.content_types import Content
 from affidavit.bundle.digests import Digests
 from affidavit.bundle.file_recognition import HEAD, RecognisedBy
 from affidavit.bundle.layout import OTHER_LOG, FileKind, FileRole, role_of

@@ -9,7 +9,7 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from affidavit.changes.reversible import Change
-from affidavit.chaos.guard import check_allowed
+from affidavit.chaos.allowed_targets import check_allowed
 from affidavit.chaos.injectable_faults import InjectedFault
 from affidavit.errors import Conflict, InvariantBroken, NotFound, UpstreamFailed
 from affidavit.ports.clock import Clock

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from affidavit.bundle.safety.opening import file_opener
+from affidavit.bundle.safety.link_free_opening import file_opener
 from affidavit.checks.computation_results import NotComputable
 from affidavit.evidence.utf16 import is_wide, wide_text
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from affidavit.checks.check import Check, FiringSample
-from affidavit.checks.computation import apply_check, refuse_unusable
+from affidavit.checks.computation_calls import apply_check, refuse_unusable
 from affidavit.checks.computation_results import Shown
 from affidavit.checks.numbered_lines import Document
 from affidavit.errors import InputRefused

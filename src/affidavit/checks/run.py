@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from affidavit.checks.check import Check
-from affidavit.checks.computation import apply_check
+from affidavit.checks.computation_calls import apply_check
 from affidavit.checks.computation_results import Found, NotComputable, Shown
 from affidavit.checks.numbered_lines import Document, read_document
 from affidavit.checks.pack import load_checks, version_of

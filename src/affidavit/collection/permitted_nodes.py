@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from affidavit.collection.service import Desk
+from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import InputRefused, NotFound
 from affidavit.ports.node_collector import NodeCollector
 from affidavit.ports.node_directory import NodeDirectory

@@ -7,9 +7,9 @@ over and sends SSM the same ClientToken, so an execution that had already starte
 from typing import Final
 from uuid import UUID, uuid4, uuid5
 
-from affidavit.collection.guards import NodePlace
+from affidavit.collection.permitted_nodes import NodePlace
 from affidavit.collection.rows import RESERVATION_LIFE, SAME_QUESTION, Reservation, reservation_key
-from affidavit.collection.service import Desk
+from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import Conflict
 from affidavit.ports.table import Absent, AllOf, AtMost, ConditionFailed, Equals, Key, Lacks, Put, Update
 

@@ -3,10 +3,10 @@
 from contextlib import suppress
 from dataclasses import dataclass
 
-from affidavit.collection.guards import NodePlace, collector_of
+from affidavit.collection.permitted_nodes import NodePlace, collector_of
 from affidavit.collection.reservation import claim, find_reservation, release
 from affidavit.collection.rows import EXECUTION_LIFE, KnownExecution, Reservation, execution_key, history_of
-from affidavit.collection.service import Desk
+from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import AffidavitError, InvariantBroken, NotFound
 from affidavit.ports.table import Absent, ConditionFailed, Key, Lacks, Put, Update, Write
 from affidavit.progress import who_waits

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from affidavit.bootstrap import App
-from affidavit.collection.service import Desk
+from affidavit.collection.tool_dependencies import Desk
 from affidavit.incidents.incident import Incident
 from affidavit.ports.cluster.access import ClusterPlace
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def build_desk(app: App) -> Desk:
-    from affidavit.nodes.ingest.ingest_status import AwaitedBundles
+    from affidavit.nodes.ingest.awaited_bundles import AwaitedBundles
 
     stores = app.collection_stores
     return Desk(

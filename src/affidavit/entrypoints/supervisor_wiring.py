@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, assert_never
 from affidavit.bootstrap import App
 from affidavit.errors import EvidenceUnavailable, InputRefused, UpstreamFailed
 from affidavit.evidence.subject import SubjectKind
-from affidavit.incidents.attempt.breaker import Breaker
+from affidavit.incidents.attempt.circuit_breaker import Breaker
 from affidavit.incidents.attempt.diagnostician import Diagnostician
-from affidavit.incidents.evidence.held_nodes import HeldNodes
-from affidavit.incidents.evidence.node_evidence import NodeEvidence
-from affidavit.incidents.evidence.node_state import NodeStates
+from affidavit.incidents.evidence.bundle_source import NodeEvidence
+from affidavit.incidents.evidence.control_plane_view import NodeStates
 from affidavit.incidents.evidence.readiness import EvidenceAwaited, EvidenceCheck, EvidenceReady, Readiness
+from affidavit.incidents.evidence.termination_holds import HeldNodes
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.foreign_alerts import Home
 from affidavit.incidents.intake.node_gate import NodeGate
-from affidavit.incidents.notices.notice import NoticeStyle
+from affidavit.incidents.notices.incident_notice import NoticeStyle
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.stored_diagnoses import IncidentContexts
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import Emit, Telemetry
 from affidavit.ports.json import JsonValue
-from affidavit.ports.objects import ObjectStore
+from affidavit.ports.object_store import ObjectStore
 from affidavit.settings import Settings
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def node_evidence(app: App) -> NodeEvidence:
         return StoredNodeEvidence(objects=app.objects, state=app.state, why_not="there is no AWS to collect from")
     if not app.settings.enable_collection:
         return StoredNodeEvidence(objects=app.objects, state=app.state)
-    from affidavit.entrypoints.collecting import collected_evidence
+    from affidavit.entrypoints.collection_wiring import collected_evidence
 
     return collected_evidence(app)
 
@@ -171,7 +171,7 @@ class _Investigation:
         self._app, self._given, self._source = app, toolbox, source
 
     def diagnostician(self) -> Diagnostician:
-        from affidavit.agent.chat.providers.table import chat_model, provider_of
+        from affidavit.agent.chat.providers.model_choice import chat_model, provider_of
         from affidavit.agent.error_categories import classify_error
         from affidavit.agent.run import ChatDiagnostician
         from affidavit.agent.unable_diagnostician import UnableDiagnostician
@@ -184,8 +184,8 @@ class _Investigation:
         return ChatDiagnostician(chat=chat, provider=provider, toolbox=self._toolbox, source=self._source)
 
     def degraded(self, incident: Incident) -> "Degraded":
-        from affidavit.agent.prompt import described
-        from affidavit.agent.subjects.table import investigable
+        from affidavit.agent.prompt_messages import described
+        from affidavit.agent.subjects.registry import investigable
         from affidavit.incidents.attempt.without_chat_model import Degraded, PartQuestion
 
         of, name = investigable(incident.subject.kind), incident.subject.id
@@ -248,7 +248,7 @@ def _function_tools(app: App) -> "Toolbox":
 
 def _node_tools(app: App) -> "Toolbox":
     from affidavit.agent.toolbox.tool_providers import DirectToolProvider
-    from affidavit.entrypoints.node_tools import NodeTools
+    from affidavit.entrypoints.node_tool_calls import NodeTools
 
     return lambda _: DirectToolProvider(NodeTools(app))
 
@@ -273,7 +273,7 @@ class _Asked:
     def call(self, tool: str, arguments: Mapping[str, JsonValue], *, within: timedelta) -> JsonValue:
         import asyncio
 
-        from affidavit.agent.subjects.table import investigable
+        from affidavit.agent.subjects.registry import investigable
         from affidavit.agent.toolbox.checked_calls import Refused, checked
 
         of = investigable(self._incident.subject.kind)

@@ -5,7 +5,7 @@ from urllib.parse import quote
 from affidavit.fleet.parquet import parquet_of
 from affidavit.fleet.rows import finding_rows, node_row
 from affidavit.fleet.schema import FINDINGS, NODES, UNKNOWN_CLUSTER, FleetTable
-from affidavit.nodes.library.library import IndexMarker, Library
+from affidavit.nodes.library.indexed_bundles import IndexMarker, Library
 
 PURPOSE = "fleet"
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from affidavit.evidence.finding import Finding
 from affidavit.index.record import FindingsIndex
-from affidavit.nodes.library.library import IndexMarker
+from affidavit.nodes.library.indexed_bundles import IndexMarker
 
 Row: TypeAlias = Sequence[str | int | float | datetime | None]
 

@@ -6,8 +6,8 @@ from typing import Any, Final, cast
 
 from affidavit.errors import InputRefused
 from affidavit.fleet.duckdb_connection import connect
-from affidavit.fleet.inquiry import Inquiry
 from affidavit.fleet.schema import TABLES
+from affidavit.fleet.sql_inquiry import Inquiry
 
 # Same name, same arguments, same meaning in DuckDB and in Athena's Trino.
 _FUNCTIONS: Final = frozenset(

@@ -12,13 +12,13 @@ from affidavit.errors import Conflict
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.incidents.delivery_outcome import Handled, Receipt
-from affidavit.incidents.equipment import Equipment
 from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.intake.foreign_alerts import ForeignAlert
 from affidavit.incidents.intake.node_gate import NoNodeOfOurs
 from affidavit.incidents.intake.same_failure import is_retry, is_same_failure
 from affidavit.incidents.store.alarm_episodes import AlarmEpisode
 from affidavit.incidents.store.state import IncidentState, Lease, not_known
+from affidavit.incidents.supervisor_dependencies import Equipment
 
 STALE_REASON = "stale watchdog timeout"
 # Each time somebody else was faster. Then it is opened without looking: two incidents are better than none.
@@ -96,7 +96,7 @@ class Supervisor(Equipment):
     def run(self, lease: Lease) -> Handled:
         """Investigate under a lease. An error that is no result is stored as such, and raised for the event source."""
         # Here, because a duplicate needs none of it.
-        from affidavit.incidents.attempt.attempt import Attempt
+        from affidavit.incidents.attempt.leased_investigation import Attempt
 
         return Attempt(under=self, lease=lease).run()
 

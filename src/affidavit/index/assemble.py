@@ -13,16 +13,16 @@ from affidavit.evidence.confidence import confidence
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
 from affidavit.evidence.finding import EXCERPT_CHARACTERS, Finding
 from affidavit.evidence.utf16 import text_of
-from affidavit.index.check_findings import measured_fact, measured_finding
 from affidavit.index.clock_and_checks import Survey
 from affidavit.index.content_id import bundle_digest, content_id
 from affidavit.index.faults.hit_groups import ScannedText
+from affidavit.index.findings_from_checks import measured_fact, measured_finding
 from affidavit.index.findings_from_hits import Built, build_findings
 from affidavit.index.record import INDEX_VERSION, INDEXER_VERSION, ClockNote, FindingsIndex, index_document, summarize
 from affidavit.index.scanning.parts import ScannedFile
 from affidavit.index.scanning.rule_slots import RuleSlots
 from affidavit.index.scanning.scan import LONGEST_LINE
-from affidavit.index.times.clock import BundleClock
+from affidavit.index.times.bundle_clock import BundleClock
 from affidavit.index.times.timestamps import StampKind, stamp_of
 from affidavit.knowledge import Knowledge
 from affidavit.verdict.conclude import VerdictInput, conclude

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.checks.run import CheckEvidence, ChecksResult, run_checks
-from affidavit.index.times.clock import BundleClock, read_clock
+from affidavit.index.times.bundle_clock import BundleClock, read_clock
 from affidavit.knowledge import Knowledge
 from affidavit.verdict.refuting_facts import load_facts
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from affidavit.evidence.finding import Finding
-from affidavit.evidence.folding import distinct
+from affidavit.evidence.finding_groups import distinct
 from affidavit.evidence.severity import Severity
 from affidavit.index.record import FindingsIndex, Summary, summarize
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from affidavit.incidents.evidence.node_evidence import CollectionStanding, CollectionState
+from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState
 from affidavit.nodes.ingest.ingest_records import outcome_of
 from affidavit.nodes.ingest.uploads import upload_of
 from affidavit.nodes.library.object_keys import prefix_of
-from affidavit.ports.objects import ObjectMissing, ObjectStore
+from affidavit.ports.object_store import ObjectMissing, ObjectStore
 from affidavit.ports.table import Table
 
 # The clocks of S3 and of a node need not agree to the second.

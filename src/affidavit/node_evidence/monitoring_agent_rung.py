@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from affidavit.errors import NotFound
-from affidavit.incidents.evidence.node_evidence import CollectionStanding, CollectionState
+from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState
 from affidavit.incidents.incident import Incident
 from affidavit.node_evidence.archive_state import Archives, archive_name
 from affidavit.node_evidence.rungs import Climb, RungName
 from affidavit.ports.cluster.access import ClusterPlace
 from affidavit.ports.cluster.control_plane import ControlPlane
 from affidavit.ports.cluster.log_captures import LogCapture, NodeCaptures
-from affidavit.ports.objects import UploadLinks
+from affidavit.ports.object_store import UploadLinks
 
 # The agent may begin late and still has to upload; the link is of no use to anybody after that.
 LINK_SECONDS = 900

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from affidavit.incidents.evidence.node_evidence import CollectionStanding
+from affidavit.incidents.evidence.bundle_source import CollectionStanding
 from affidavit.incidents.incident import Incident
 from affidavit.ports.clock import Clock
 from affidavit.ports.table import Absent, ConditionFailed, Equals, Key, Put, Table, Update

@@ -5,14 +5,14 @@ from datetime import timedelta
 
 from affidavit.collection.collect import collect
 from affidavit.collection.execution_status import look, remembered_or_look
+from affidavit.collection.polled_task import TaskState
 from affidavit.collection.requests import CollectRequest, StatusRequest
 from affidavit.collection.rows import history_of
-from affidavit.collection.service import Desk
 from affidavit.collection.start import find_execution
 from affidavit.collection.status import status
-from affidavit.collection.task_envelope import TaskState
+from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import AffidavitError
-from affidavit.incidents.evidence.node_evidence import CollectionStanding, CollectionState
+from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState
 from affidavit.incidents.incident import Incident
 from affidavit.node_evidence.rungs import Climb, RungName
 

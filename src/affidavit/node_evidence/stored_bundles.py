@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from affidavit.incidents.evidence.node_evidence import BundleAtHand
+from affidavit.incidents.evidence.bundle_source import BundleAtHand
 from affidavit.nodes.library.object_keys import markers_prefix
-from affidavit.ports.objects import ObjectMissing, ObjectStore
+from affidavit.ports.object_store import ObjectMissing, ObjectStore
 
 HANDED_IN = "it was uploaded, and no collection that was asked for here delivered it"
 PUT_IN_PLACE = "it lies where a collection puts its archive, and somebody else than the node wrote it"

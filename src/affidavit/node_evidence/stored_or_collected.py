@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from affidavit.incidents.evidence.node_evidence import BundleAtHand, CollectionStanding, CollectionState
+from affidavit.incidents.evidence.bundle_source import BundleAtHand, CollectionStanding, CollectionState
 from affidavit.incidents.incident import Incident
 from affidavit.node_evidence.ladder import Ladder
 from affidavit.node_evidence.rungs import RungName
 from affidavit.node_evidence.ssm_rung import SsmRung
 from affidavit.node_evidence.stored_bundles import StoredBundles
 from affidavit.nodes.library.cluster_nodes import recorded_nodes
-from affidavit.ports.objects import ObjectStore
+from affidavit.ports.object_store import ObjectStore
 from affidavit.ports.table import Table
 
 MOST_PEERS = 4

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from affidavit.errors import AffidavitError
-from affidavit.redaction.detector import Entity, PersonalDetector, detect_in_pieces
+from affidavit.redaction.personal_data_detector import Entity, PersonalDetector, detect_in_pieces
 
 # Two line ends: the service takes the texts for paragraphs, not for one sentence.
 _BETWEEN = "\n\n"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import re2
 
 from affidavit.errors import InputRefused, InvariantBroken
-from affidavit.redaction.finders.table import FINDERS, PLACED
+from affidavit.redaction.finders.registry import FINDERS, PLACED
 from affidavit.redaction.pattern import Finder, Pattern
 from affidavit.redaction.prefilter import Prefilter, simpler
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
 
-from affidavit.redaction.cut_off import SHORTEST_UNNAMED, CutOff
-from affidavit.redaction.detector import Entity
-from affidavit.redaction.detector_questions import PersonalDataInquiry
+from affidavit.redaction.cut_off_secrets import SHORTEST_UNNAMED, CutOff
+from affidavit.redaction.detector_batches import PersonalDataInquiry
 from affidavit.redaction.engine import Engine, Span
 from affidavit.redaction.pattern import PatternKind
-from affidavit.redaction.patterns import load_patterns
+from affidavit.redaction.pattern_loading import load_patterns
+from affidavit.redaction.personal_data_detector import Entity
 from affidavit.redaction.scan import Scanner
 
 # Texts as long as an excerpt, and so many that a few large answers fit: some megabytes at most.

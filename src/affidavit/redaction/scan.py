@@ -6,7 +6,7 @@ from typing import Final
 from affidavit.redaction import encoded_text, unescaped
 from affidavit.redaction.engine import Engine, Span
 from affidavit.redaction.pattern import Pattern
-from affidavit.redaction.repeated import again
+from affidavit.redaction.repeated_secrets import again
 
 # Base64 of base64 of a secret is found; a fourth layer is not.
 DEEPEST: Final = 3

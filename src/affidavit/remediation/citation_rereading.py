@@ -10,9 +10,9 @@ from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.stored_diagnoses import IncidentContext, IncidentContexts
 from affidavit.ports.argument_sources import ArgumentSource, ArgumentSources
-from affidavit.remediation.plan.plan import Plan
 from affidavit.remediation.plan.seal import sha256_of
-from affidavit.verification.verify import verify
+from affidavit.remediation.plan.sealed_plan import Plan
+from affidavit.verification.pointer_check import verify
 
 
 class Citations(Protocol):

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.notices.channel import Channel
-from affidavit.incidents.notices.notice import PLAIN, NoticeStyle
+from affidavit.incidents.notices.incident_notice import PLAIN, NoticeStyle
 from affidavit.incidents.notices.sent_notices import ToldStates
 from affidavit.incidents.store.state import Status
 from affidavit.ports.notice import Notice, NoticeStep
-from affidavit.remediation.plan.plan import Action, Plan
+from affidavit.remediation.plan.sealed_plan import Action, Plan
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,12 +9,12 @@ from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.state import IncidentState, Status, not_known
 from affidavit.incidents.store.stored_diagnoses import IncidentContexts
-from affidavit.remediation.approvals.approval import Approvals
 from affidavit.remediation.approvals.people import Approver
+from affidavit.remediation.approvals.plan_decisions import Approvals
 from affidavit.remediation.critic import Critic
 from affidavit.remediation.plan.narrowing import narrowed
-from affidavit.remediation.plan.plan import Plan
 from affidavit.remediation.plan.seal import seal_of
+from affidavit.remediation.plan.sealed_plan import Plan
 from affidavit.remediation.plan_resolver import Resolver
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore

@@ -12,7 +12,6 @@ from pydantic import BaseModel
 
 from affidavit.bundle.layout import ANY, FileKind, component_of, components, role_of
 from affidavit.errors import InputRefused
-from affidavit.rules.importing import example
 from affidavit.rules.pack import (
     Contents,
     RulePack,
@@ -23,6 +22,7 @@ from affidavit.rules.pack import (
     shared_names,
     suppression_problems,
 )
+from affidavit.rules.problem_detector_import import example
 from affidavit.rules.rule import Rule, RuleStatus, Sample, Suppression, placed
 from affidavit.yaml_loading import load_yaml
 

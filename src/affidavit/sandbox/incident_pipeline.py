@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
 from affidavit.sandbox.account.function_account import FUNCTION, SeededAccount, seed_account
 from affidavit.sandbox.account.repair_people import RepairPeople, make_repair_people
-from affidavit.sandbox.aws.alarm_clock import AlarmClock
+from affidavit.sandbox.aws.alarm_evaluation import AlarmClock
 from affidavit.sandbox.aws.alert_queue import make_queue
 from affidavit.sandbox.aws.clients import EmulatorClients
 from affidavit.sandbox.aws.emulated_egress import VpcGate, function_may_leave
@@ -29,7 +29,7 @@ from affidavit.sandbox.sandbox import Sandbox
 ACCOUNT_ID = "000000000000"
 KEY_PARAMETER = "/incident-response/mcp-api-key"
 # By name: it is another process, and in the import graph it stands above this folder.
-SUPERVISOR_MODULE = "affidavit.entrypoints.cli.sandbox.supervisor"
+SUPERVISOR_MODULE = "affidavit.entrypoints.cli.sandbox.incident_supervisor"
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from affidavit.sandbox.aws.emulator import Emulator
 from affidavit.sandbox.aws.gateway import Gateway
 from affidavit.sandbox.aws.lifecycle_actions import LifecycleActions
 from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
-from affidavit.sandbox.identity import identity_of
+from affidavit.sandbox.identity_endpoint import identity_of
 from affidavit.sandbox.kubernetes.api_server import ClusterApi
 from affidavit.sandbox.kubernetes.node_diagnostics import Diagnostics
 from affidavit.sandbox.processes.lifecycle import StartsAndStops

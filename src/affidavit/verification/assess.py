@@ -16,9 +16,9 @@ from affidavit.verification.ledger_entry import Entry
 from affidavit.verification.obligations.conclusion import judge_conclusion
 from affidavit.verification.obligations.incident_facts import Situation
 from affidavit.verification.plans.advisable_steps import gated, refused_steps
+from affidavit.verification.pointer_check import Verdict, verify
 from affidavit.verification.text.check import text_findings
 from affidavit.verification.text.recorded_answers import read_answers
-from affidavit.verification.verify import Verdict, verify
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from affidavit.verification.absence import unproven_absence
 from affidavit.verification.canonical_json import canonical
 from affidavit.verification.claims.contradicted_values import contradicted_value
 from affidavit.verification.claims.counts import miscounted
-from affidavit.verification.claims.quotes import cut_quote
+from affidavit.verification.claims.misleading_quotes import cut_quote
 from affidavit.verification.ledger_entry import Entry
 from affidavit.verification.pointer_lookup import Located, NotLocated, locate
 from affidavit.verification.quoted_lines import unread_quotes

@@ -11,7 +11,7 @@ from affidavit.ports.workload_inspector import LogLine, WorkloadInspector
 from affidavit.workloads.denials import DATABASE_LOGIN, Denial, database_users, denials
 from affidavit.workloads.logs import SEARCHED, log_group, recent_lines
 from affidavit.workloads.partial_answers import Parts
-from affidavit.workloads.resource_names import bucket_arns, database_user_arns
+from affidavit.workloads.policy_resources import bucket_arns, database_user_arns
 from affidavit.workloads.wire import Document, IAMStateResponse, KmsKeyState, SimulatedDecision
 
 SIMULATED_AT_MOST = 10

@@ -15,7 +15,7 @@ from affidavit.errors import AffidavitError, NotFound, UpstreamFailed
 from affidavit.ports.workload_inspector import LookupKey, TrailLookup, TrailPage, WorkloadInspector
 from affidavit.workloads.network import network_state
 from affidavit.workloads.partial_answers import Parts
-from affidavit.workloads.resource_names import bucket_arns
+from affidavit.workloads.policy_resources import bucket_arns
 from affidavit.workloads.wire import ChangesResponse, RecordedChange, VpcMembership, Window, iso
 
 DELIVERED_AFTER = timedelta(minutes=15)

@@ -28,16 +28,16 @@ from affidavit.errors import AffidavitError, InputRefused, NotFound, UpstreamFai
 from affidavit.evidence.citation_check import check
 from affidavit.investigation import analyze
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.ingest.directory import ingest_directory
-from affidavit.nodes.ingest.ingest import ingest
+from affidavit.nodes.ingest.bundle_intake import ingest
+from affidavit.nodes.ingest.folder_bundles import ingest_directory
 from affidavit.nodes.ingest.ingest_records import record_of
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.library.pattern_counts import baselines
 from affidavit.nodes.questions.errors import errors
-from affidavit.nodes.questions.fleet import cluster_health
+from affidavit.nodes.questions.node_comparison import cluster_health
 from affidavit.nodes.questions.validate import validate
 from affidavit.nodes.wire.findings_page import ErrorsRequest
-from affidavit.nodes.wire.fleet import ClusterHealthRequest
+from affidavit.nodes.wire.node_comparison import ClusterHealthRequest
 from affidavit.nodes.wire.validate import ValidateRequest
 from affidavit.ports.node_directory import Node
 

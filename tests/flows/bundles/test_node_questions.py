@@ -12,14 +12,14 @@ from affidavit.errors import AffidavitError, InputRefused, NotFound
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 from affidavit.knowledge import Knowledge, load_knowledge
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.library.pattern_counts import uncounted
 from affidavit.nodes.questions.artifact import artifact
 from affidavit.nodes.questions.correlate import correlate
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.files import list_bundle_files
-from affidavit.nodes.questions.fleet import cluster_health, compare_nodes
-from affidavit.nodes.questions.network_storage import known_areas, network_diagnostics, storage_diagnostics
+from affidavit.nodes.questions.network_and_storage import known_areas, network_diagnostics, storage_diagnostics
+from affidavit.nodes.questions.node_comparison import cluster_health, compare_nodes
 from affidavit.nodes.questions.quick_triage import quick_triage
 from affidavit.nodes.questions.read import read
 from affidavit.nodes.questions.search import search
@@ -29,8 +29,8 @@ from affidavit.nodes.questions.verify_report import verify_report
 from affidavit.nodes.wire.correlate import CorrelateRequest
 from affidavit.nodes.wire.files import ArtifactRequest, ListBundleFilesRequest
 from affidavit.nodes.wire.findings_page import ErrorsRequest
-from affidavit.nodes.wire.fleet import ClusterHealthRequest, CompareNodesRequest
-from affidavit.nodes.wire.network_storage import CheckStatus, DiagnosticsAnswer, DiagnosticsRequest
+from affidavit.nodes.wire.network_and_storage import CheckStatus, DiagnosticsAnswer, DiagnosticsRequest
+from affidavit.nodes.wire.node_comparison import ClusterHealthRequest, CompareNodesRequest
 from affidavit.nodes.wire.read import ReadRequest
 from affidavit.nodes.wire.search import SearchAnswer, SearchRequest, SearchResult
 from affidavit.nodes.wire.summarize import SummarizeRequest

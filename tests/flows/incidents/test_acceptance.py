@@ -12,7 +12,7 @@ from affidavit.incidents.store.state import IncidentState, Status
 from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.sandbox.account.function_account import FUNCTION
 from affidavit.verification.ledger_entry import make_entry
-from affidavit.verification.verify import verify
+from affidavit.verification.pointer_check import verify
 from affidavit.workloads.questions import Workloads
 from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 
 pytestmark = pytest.mark.slow
 

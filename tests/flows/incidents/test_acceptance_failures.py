@@ -24,9 +24,9 @@ from affidavit.incidents.store.incident_leases import LEASE_MARGIN
 from affidavit.incidents.store.state import Status
 from affidavit.sandbox.account.function_account import FUNCTION
 from affidavit.sandbox.chat_models.attacks import attack
-from affidavit.sandbox.chat_models.scripts import FAILING
-from affidavit.sandbox.incident_path import answers, free_port
-from affidavit.verification.verify import verify
+from affidavit.sandbox.chat_models.honest_model import FAILING
+from affidavit.sandbox.incident_pipeline import answers, free_port
+from affidavit.verification.pointer_check import verify
 
 pytestmark = pytest.mark.slow
 

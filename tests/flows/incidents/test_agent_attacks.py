@@ -15,7 +15,7 @@ from affidavit.incidents.attempt.diagnostician import AgentResult, RunOutcome
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.sandbox.chat_models.attacks import ATTACKS, attack, obeys_strangers
 from affidavit.sandbox.chat_models.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Reply
-from affidavit.verification.verify import verify
+from affidavit.verification.pointer_check import verify
 
 SEEDS = range(2)  # the gate of the evaluation plays twenty of each attack, through the supervisor as well
 SUBJECTS = ("permission-s3-statement-removed", "throttling-reserved-zero", "both-network-and-permission")

@@ -20,7 +20,7 @@ from affidavit.bootstrap import App, build_app, build_library
 from affidavit.entrypoints.http.hooks.app import hooks_app
 from affidavit.entrypoints.http.hooks.wiring import build_hooks
 from affidavit.investigation import analyze
-from affidavit.nodes.ingest.ingest import ingest
+from affidavit.nodes.ingest.bundle_intake import ingest
 from affidavit.sandbox.account.node_archives import archive_of
 from affidavit.sandbox.account.nodes import FleetNode
 from affidavit.settings import Settings

@@ -10,7 +10,7 @@ from tests.support.processes.command import affidavit
 from affidavit.entrypoints.cli.eval.adversarial import simulated_aws
 from affidavit.sandbox.chat_models.attacks import attack
 from affidavit.sandbox.chat_models.bedrock import PREFIX, BedrockSimulator
-from affidavit.sandbox.chat_models.scripts import good
+from affidavit.sandbox.chat_models.honest_model import good
 
 LIARS = ("quotes-almost", "right-tool-wrong-value", "never-submits")
 SCENARIOS = ("both-network-and-permission", "healthy-scary-words", "unreadable-logs-reserved-zero")

@@ -23,13 +23,13 @@ from tests.support.processes.workers import Workers, workers
 from tests.support.storms import IS_FULL
 
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.intake.delivery import deliver
+from affidavit.incidents.intake.delivery_handling import deliver
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.state import Status
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.sandbox.account.function_account import FUNCTION
-from affidavit.sandbox.incident_path import answers
-from affidavit.verification.verify import verify
+from affidavit.sandbox.incident_pipeline import answers
+from affidavit.verification.pointer_check import verify
 
 REMAINING = timedelta(minutes=5)
 WRITES = ("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems")

@@ -18,7 +18,7 @@ from affidavit.agent.chat.offline import OfflineChat
 from affidavit.agent.run import ChatDiagnostician
 from affidavit.agent.toolbox.tool_providers import DirectToolProvider
 from affidavit.bootstrap import App, build_app
-from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenario
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.event_reader import readings_of
@@ -30,7 +30,7 @@ from affidavit.incidents.watchdog import tick
 from affidavit.ports.json import JsonValue
 from affidavit.ports.notice import Notice
 from affidavit.settings import Settings
-from affidavit.verification.verify import verify
+from affidavit.verification.pointer_check import verify
 
 REMAINING = timedelta(minutes=5)
 

@@ -14,8 +14,8 @@ from tests.support.peers.mcp_server import CancelTask, GetTask, TaskId, TasksCli
 from affidavit.bootstrap import build_app
 from affidavit.investigation import analyze
 from affidavit.knowledge import load_knowledge
-from affidavit.nodes.ingest.ingest import ingest
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.ingest.bundle_intake import ingest
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.sandbox.account.nodes import FleetNode
 from affidavit.sandbox.aws.automation import Conduct
 from affidavit.sandbox.sandbox import Sandbox

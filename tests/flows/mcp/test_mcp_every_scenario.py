@@ -19,7 +19,7 @@ from affidavit.evaluation.generator import generate, write
 from affidavit.evaluation.nodes.scenario import Scenario, load_scenarios
 from affidavit.index.record import index_to_json
 from affidavit.knowledge import load_knowledge
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.ports.clock import SystemClock
 from affidavit.redaction.redact import Redactor
 from affidavit.wire.byte_budget import MOST_BYTES

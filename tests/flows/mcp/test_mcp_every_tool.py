@@ -18,9 +18,9 @@ from affidavit.evaluation.generator import Layout
 from affidavit.evaluation.nodes.scenario import load_scenarios
 from affidavit.investigation import analyze
 from affidavit.knowledge import load_knowledge
-from affidavit.nodes.ingest.ingest import ingest
+from affidavit.nodes.ingest.bundle_intake import ingest
 from affidavit.nodes.ingest.store_bundle import Origin
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.sandbox.account.function_account import FUNCTION, seed_account
 from affidavit.sandbox.account.nodes import FleetNode
 from affidavit.sandbox.aws.automation import Conduct

@@ -33,7 +33,7 @@ from affidavit.entrypoints.mcp.tools.schemas import input_schema, output_schema
 from affidavit.entrypoints.mcp.tools.tool import Tool
 from affidavit.nodes.library.cluster_nodes import record_node
 from affidavit.redaction.pattern import PatternKind
-from affidavit.redaction.patterns import load_patterns
+from affidavit.redaction.pattern_loading import load_patterns
 
 NODE = "i-0f3a9c1d7e5b24680"
 # Known by their own line: an answer may show one line alone, behind a prefix.

@@ -24,6 +24,7 @@ from affidavit.collection.answers import BatchAnswer, CollectAnswer, StatusAnswe
 from affidavit.collection.batch import batch_collect, batch_status
 from affidavit.collection.collect import collect
 from affidavit.collection.history import history
+from affidavit.collection.polled_task import TaskState
 from affidavit.collection.requests import (
     BatchCollectRequest,
     BatchStatusRequest,
@@ -33,15 +34,14 @@ from affidavit.collection.requests import (
     StatusRequest,
     Strategy,
 )
-from affidavit.collection.service import Desk
 from affidavit.collection.status import cancel as stop
 from affidavit.collection.status import status
-from affidavit.collection.task_envelope import TaskState
+from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import AffidavitError, InputRefused, NotFound, Throttled
 from affidavit.investigation import analyze
 from affidavit.knowledge import load_knowledge
-from affidavit.nodes.ingest.ingest import ingest
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.ingest.bundle_intake import ingest
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.sandbox.account.nodes import FleetNode
 from affidavit.sandbox.aws.automation import Conduct
 from affidavit.sandbox.sandbox import Sandbox

@@ -13,7 +13,7 @@ import pytest
 from tests.support.storms import storm
 
 from affidavit.entrypoints.lambdas import on_incident
-from affidavit.incidents.evidence import held_nodes
+from affidavit.incidents.evidence import termination_holds
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import Status
 from affidavit.sandbox.account.nodes import CLUSTER, FleetNode
@@ -89,7 +89,7 @@ def rounds(sandbox: Sandbox, tokens: set[str], seconds: float = 60.0) -> None:
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """A round of the watchdog is due at once."""
-    monkeypatch.setattr(held_nodes, "LOOK_AGAIN", timedelta(seconds=-1))
+    monkeypatch.setattr(termination_holds, "LOOK_AGAIN", timedelta(seconds=-1))
 
 
 def is_saved(sandbox: Sandbox, node: FleetNode) -> bool:

@@ -27,7 +27,7 @@ from affidavit.adapters.aws.collector import SsmNodeCollector
 from affidavit.adapters.aws.lifecycle_hooks import AutoScalingHooks
 from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
 from affidavit.bootstrap import App, build_app, build_library
-from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.event_reader import read_alert
@@ -36,7 +36,7 @@ from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_nowhere
 from affidavit.incidents.watchdog import tick
 from affidavit.investigation import analyze
-from affidavit.nodes.ingest.ingest import ingest
+from affidavit.nodes.ingest.bundle_intake import ingest
 from affidavit.ports.lifecycle_hooks import HookAction, LifecycleHooks
 from affidavit.sandbox.account.node_archives import archive_of
 from affidavit.sandbox.account.nodes import CLUSTER, FleetNode

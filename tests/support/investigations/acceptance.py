@@ -19,15 +19,15 @@ from affidavit.bootstrap import App, build_app
 from affidavit.chaos.experiments import inject, restore
 from affidavit.chaos.injectable_faults import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
-from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.incidents.store.state import IncidentState
 from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_nowhere
 from affidavit.sandbox.account.function_account import FUNCTION
 from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
-from affidavit.sandbox.chat_models.scripts import FAILING
-from affidavit.sandbox.incident_path import ACCOUNT_ID, IncidentPath
+from affidavit.sandbox.chat_models.honest_model import FAILING
+from affidavit.sandbox.incident_pipeline import ACCOUNT_ID, IncidentPath
 from affidavit.sandbox.sandbox import Sandbox
 from affidavit.settings import Settings
 

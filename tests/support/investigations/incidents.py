@@ -13,7 +13,7 @@ from affidavit.adapters.local.table import SqliteTable
 from affidavit.agent.subjects.function import FUNCTION
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy, TokenUsage
 from affidavit.evidence.subject import Subject, SubjectKind
-from affidavit.incidents.attempt.breaker import Breaker
+from affidavit.incidents.attempt.circuit_breaker import Breaker
 from affidavit.incidents.attempt.diagnostician import AgentError, AgentResult, Checkpoint, Limits, RunOutcome
 from affidavit.incidents.attempt.ledger import Entry, Ledger
 from affidavit.incidents.attempt.without_chat_model import Conclude, Degraded, DiagnosticTools, PartQuestion
@@ -28,7 +28,7 @@ from affidavit.incidents.telemetry import Telemetry
 from affidavit.ports.json import JsonValue
 from affidavit.ports.notice import Notice
 from affidavit.ports.notifier import Notifier
-from affidavit.ports.objects import ObjectStore
+from affidavit.ports.object_store import ObjectStore
 from affidavit.ports.table import Table
 from tests.support.clock import FakeClock
 from tests.support.investigations.diagnoses import a_diagnosis, a_pointer

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from affidavit.adapters.channels.egress import Egress
+from affidavit.adapters.channels.allowed_destinations import Egress
 from affidavit.adapters.channels.http_sender import Sender
 from affidavit.evidence.diagnosis import IncidentSeverity
 from affidavit.ports.notice import Notice, NoticeQuote, NoticeStep

@@ -9,10 +9,10 @@ from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.investigation import analyze
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.ingest.ingest import ingest
+from affidavit.nodes.ingest.bundle_intake import ingest
 from affidavit.nodes.ingest.store_bundle import Ingested, Origin
-from affidavit.nodes.library.library import Library
-from affidavit.ports.objects import ObjectStore
+from affidavit.nodes.library.indexed_bundles import Library
+from affidavit.ports.object_store import ObjectStore
 from affidavit.ports.table import Table
 from tests.support.archives.bundles import write_form
 from tests.support.clock import FakeClock

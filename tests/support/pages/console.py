@@ -21,7 +21,7 @@ from affidavit.entrypoints.console.app import console_app
 from affidavit.entrypoints.console.laptop import SESSIONS
 from affidavit.entrypoints.console.services import ConsoleServices
 from affidavit.entrypoints.http.listener import listener
-from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, load_workload_scenario
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.incident import Incident

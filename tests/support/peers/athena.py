@@ -11,7 +11,7 @@ from threading import Thread
 from typing import Any
 
 from affidavit.fleet.duckdb_connection import connect
-from affidavit.fleet.local_tables import _source
+from affidavit.fleet.local_query import _source
 from affidavit.fleet.schema import TABLES
 
 PAGE = 20

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from affidavit.agent.chat.offline import Answered, next_move
-from affidavit.agent.tools import SUBMIT
+from affidavit.agent.tool_specifications import SUBMIT
 from tests.support.peers.http_peer import Answer, Sent
 
 SIGNATURE = "c2lnbmVkLWJ5LXRoZS1zZXJ2aWNl"

@@ -22,7 +22,7 @@ from affidavit.entrypoints.mcp.tasks.protocol import EXTENSION
 from affidavit.entrypoints.mcp.tools.catalog import TOOLS
 from affidavit.entrypoints.mcp.tools.tool import Tool
 from affidavit.knowledge import load_knowledge
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.ports.clock import SystemClock
 from affidavit.redaction.redact import Redactor
 from tests.support.fleet import Fleet

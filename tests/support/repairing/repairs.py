@@ -21,17 +21,17 @@ from affidavit.ports.aws_calls import ApiCall, Changer, Grant
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
-from affidavit.remediation.approvals.approval import Approvals
 from affidavit.remediation.approvals.people import Approver, IdentityProof
-from affidavit.remediation.citations import StoredCitations, diagnosis_digest
+from affidavit.remediation.approvals.plan_decisions import Approvals
+from affidavit.remediation.citation_rereading import StoredCitations, diagnosis_digest
 from affidavit.remediation.execution.executor import Executor
 from affidavit.remediation.execution.executor_tools import ExecutorTools
+from affidavit.remediation.execution.function_symptoms import SymptomSeen
 from affidavit.remediation.execution.other_writers import Bystanders
 from affidavit.remediation.execution.start_limits import Starts
-from affidavit.remediation.execution.symptoms import SymptomSeen
 from affidavit.remediation.kill_switch import KillSwitch
-from affidavit.remediation.plan.plan import Action, OnFailedProof, Plan, PlanId, Symptom
 from affidavit.remediation.plan.seal import precondition_of, sha256_of, typed_part
+from affidavit.remediation.plan.sealed_plan import Action, OnFailedProof, Plan, PlanId, Symptom
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore
 from affidavit.sandbox.sandbox import Sandbox

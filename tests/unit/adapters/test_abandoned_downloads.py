@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from affidavit.adapters.aws.storage.downloads import DownloadCache
+from affidavit.adapters.aws.storage.download_cache import DownloadCache
 
 
 def fetch(content: bytes) -> Any:
@@ -40,6 +40,6 @@ def test_the_folder_is_looked_through_once_for_the_files_of_a_bundle_and_again_a
     for number in range(50):
         cache.copy(f"eks_i/{number}.log", "1", fetch(b"abc"))
     assert len(looks) == 1
-    monkeypatch.setattr("affidavit.adapters.aws.storage.downloads.LOOK_AGAIN_SECONDS", -1)
+    monkeypatch.setattr("affidavit.adapters.aws.storage.download_cache.LOOK_AGAIN_SECONDS", -1)
     cache.copy("eks_i/late.log", "1", fetch(b"abc"))
     assert len(looks) == 2

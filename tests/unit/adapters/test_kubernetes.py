@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from affidavit.adapters.kubernetes.api import ApiCalls, ClusterApis
-from affidavit.adapters.kubernetes.control_plane import KubernetesControlPlane
 from affidavit.adapters.kubernetes.diagnostic_captures import NodeDiagnosticCaptures
 from affidavit.adapters.kubernetes.in_cluster_access import InClusterAccess
+from affidavit.adapters.kubernetes.node_health import KubernetesControlPlane
 from affidavit.errors import AffidavitError, Conflict, InputRefused, NotFound, Throttled, UpstreamFailed
 from affidavit.ports.cluster.access import ClusterPlace, ClusterReach
 from affidavit.sandbox.access.keys import SandboxKeys
@@ -91,7 +91,7 @@ def test_a_deletion_means_one_object_and_no_later_one_of_the_same_name(api: Clus
 def test_an_instance_is_found_as_a_node_by_what_the_cluster_says_and_never_by_a_name_alone(
     api: ClusterApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("affidavit.adapters.kubernetes.control_plane._PAGE", 5)
+    monkeypatch.setattr("affidavit.adapters.kubernetes.node_health._PAGE", 5)
     control_plane = KubernetesControlPlane(apis(api))
     assert control_plane.node_name(OTHERS[-1].instance_id, place=PLACE) == OTHERS[-1].name
     assert sum(asked == "GET /api/v1/nodes" for asked in api.asked) == 3

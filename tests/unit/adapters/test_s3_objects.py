@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.storage.downloads import GRACE_SECONDS, DownloadCache
+from affidavit.adapters.aws.storage.download_cache import GRACE_SECONDS, DownloadCache
 from affidavit.adapters.aws.storage.objects import S3ObjectStore
 from affidavit.errors import UpstreamFailed
 from affidavit.sandbox.aws.resources import BUCKET
@@ -80,7 +80,7 @@ def test_the_cache_keeps_to_its_share_of_a_small_disk_and_leaves_no_empty_folder
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = shutil.disk_usage(tmp_path)._replace(total=50)
-    monkeypatch.setattr("affidavit.adapters.aws.storage.downloads.shutil.disk_usage", lambda _: small)
+    monkeypatch.setattr("affidavit.adapters.aws.storage.download_cache.shutil.disk_usage", lambda _: small)
     cache = DownloadCache(tmp_path / "cache")
     paths = [cache.copy(f"k/{number}", "e", a_fetch(b"0123456789")) for number in range(3)]
     old = time.time() - 2 * GRACE_SECONDS

@@ -11,16 +11,16 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from affidavit.agent.budget import check_deadline, usage_of
 from affidavit.agent.chat.conversation import as_saved, check_pairing, from_saved, tidy
 from affidavit.agent.chat.offline import OfflineChat
-from affidavit.agent.chat.providers.table import OFFLINE
+from affidavit.agent.chat.providers.model_choice import OFFLINE
 from affidavit.agent.graph import Work, add_usage, build_graph
 from affidavit.agent.limits import Patience
-from affidavit.agent.prompt import fenced, incident_text, subjects_named
+from affidavit.agent.prompt_messages import fenced, incident_text, subjects_named
 from affidavit.agent.subjects.function import FUNCTION
 from affidavit.agent.subjects.function_prompt import PROMPT
 from affidavit.agent.subjects.investigable import Scope
+from affidavit.agent.tool_specifications import create_tools
 from affidavit.agent.toolbox.shown_answer import answer_shown, shown
 from affidavit.agent.toolbox.tool_providers import EMPTY, DirectToolProvider
-from affidavit.agent.tools import create_tools
 from affidavit.entrypoints.mcp.tools.catalog import LAMBDA
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.diagnosis import TokenUsage

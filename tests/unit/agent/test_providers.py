@@ -6,14 +6,14 @@ import pytest
 
 from affidavit.adapters.aws.bedrock_chat import BedrockChat
 from affidavit.agent.chat.offline import OfflineChat
+from affidavit.agent.chat.providers.model_choice import PROVIDERS, chat_model
 from affidavit.agent.chat.providers.provider import ChatProvider
-from affidavit.agent.chat.providers.table import PROVIDERS, chat_model
 from affidavit.agent.error_categories import classify_error
 from affidavit.agent.errors import ChatModelFailed
 from affidavit.errors import InputRefused
 from affidavit.incidents.attempt.diagnostician import ErrorCategory, RunOutcome
 from affidavit.sandbox.chat_models.bedrock import Refuses
-from affidavit.sandbox.chat_models.scripts import good
+from affidavit.sandbox.chat_models.honest_model import good
 from affidavit.settings import Settings
 
 from .support import investigate, scenario

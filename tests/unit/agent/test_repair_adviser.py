@@ -7,8 +7,8 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from pydantic import Field
 
-from affidavit.agent.chat.providers.table import OFFLINE
-from affidavit.agent.chat.scripted import ScriptedChat
+from affidavit.agent.chat.providers.model_choice import OFFLINE
+from affidavit.agent.chat.scripted_base import ScriptedChat
 from affidavit.agent.errors import ChatModelFailed
 from affidavit.agent.repair_adviser import ChatRepairAdviser
 

@@ -11,12 +11,12 @@ from affidavit.agent.rules.run_history import history
 from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, Grade, ProducedBy
-from affidavit.incidents.attempt.about_incident import about_incident
+from affidavit.incidents.attempt.allowed_names import about_incident
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.event_reader import readings_of
 from affidavit.verification.assess import assess, graded
-from affidavit.verification.verify import verify
+from affidavit.verification.pointer_check import verify
 from affidavit.workloads.logs import ONLY_NEWEST
 from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 

@@ -14,7 +14,7 @@ from affidavit.agent.subjects.node import NODE
 from affidavit.agent.subjects.node_tools import ERRORS, TRIAGE
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.verification.ledger_entry import make_entry
-from affidavit.verification.verify import verify
+from affidavit.verification.pointer_check import verify
 from affidavit.workloads.wire import TOOL_RESPONSE_SCHEMAS
 
 ODD: tuple[Any, ...] = (

@@ -20,8 +20,8 @@ from affidavit.incidents.attempt.diagnostician import ErrorCategory, LeaseLost, 
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.ports.json import JsonValue
 from affidavit.sandbox.chat_models.bedrock import Refuses, ScriptedText
-from affidavit.sandbox.chat_models.scripts import denied, failing, good, hung, throttled, unforced
-from affidavit.verification.verify import verify
+from affidavit.sandbox.chat_models.honest_model import denied, failing, good, hung, throttled, unforced
+from affidavit.verification.pointer_check import verify
 from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 
 from .support import QUICK, CountingTools, Memory, incident, investigate, scenario, toolbox

@@ -1,7 +1,7 @@
 """What stands in the table of subjects."""
 
 from affidavit.agent.subjects.function import FUNCTION
-from affidavit.agent.subjects.table import investigable
+from affidavit.agent.subjects.registry import investigable
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.evidence.subject import SubjectKind
 from affidavit.verification.ledger_entry import make_entry

@@ -8,10 +8,10 @@ import pytest
 from tests.support.peers.chat_wires import SIGNATURE, WIRES, Asked, ScriptedService, Turn, Wire, good
 from tests.support.peers.http_peer import Answer, a_peer
 
-from affidavit.agent.chat.providers.table import chat_model, provider_of
+from affidavit.agent.chat.providers.model_choice import chat_model, provider_of
 from affidavit.agent.limits import Patience
 from affidavit.agent.run import ChatDiagnostician
-from affidavit.agent.tools import SUBMIT
+from affidavit.agent.tool_specifications import SUBMIT
 from affidavit.evidence.diagnosis import ProducedBy
 from affidavit.incidents.attempt.diagnostician import AgentResult, ErrorCategory, RunOutcome
 from affidavit.settings import Settings

@@ -16,7 +16,7 @@ from tests.support.archives.raw_archives import header, member, tar
 
 from affidavit.bundle import workspace as workspace_module
 from affidavit.bundle.workspace import exclusive, prepare_output, publish, publish_folder, workspace
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.errors import EvidenceUnavailable, InputRefused
 
 OOM = b"[ 8123.561377] Out of memory: Killed process 18342 (java) total-vm:9213440kB, anon-rss:7710020kB\n"

@@ -13,7 +13,7 @@ from affidavit.changes.reversible import (
     EgressChange,
     InlinePolicyChange,
 )
-from affidavit.chaos.guard import check_allowed
+from affidavit.chaos.allowed_targets import check_allowed
 from affidavit.chaos.injectable_faults import NetworkMethod, RevokeTarget
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.errors import InputRefused

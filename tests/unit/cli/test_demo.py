@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from affidavit.entrypoints.cli.demo.command import DemoOptions, command_name, run_demo
-from affidavit.entrypoints.cli.demo.node import unused_results
+from affidavit.entrypoints.cli.demo.node_story import unused_results
 from affidavit.errors import InputRefused
 
 

@@ -10,7 +10,7 @@ from tests.support.peers.http_peer import Answer, a_peer, self_signed
 
 from affidavit.agent.chat.trial import ModelTrial, try_chat_model
 from affidavit.agent.limits import Patience
-from affidavit.agent.tools import SUBMIT
+from affidavit.agent.tool_specifications import SUBMIT
 from affidavit.errors import InputRefused
 from affidavit.settings import Settings
 

@@ -52,7 +52,7 @@ class Shell:
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     made = Shell(a_workshop(tmp_path))
-    monkeypatch.setattr("affidavit.entrypoints.cli.remedy.actions.build_remedy_desk", made.desk)
+    monkeypatch.setattr("affidavit.entrypoints.cli.remedy.subcommand_runs.build_remedy_desk", made.desk)
     return made
 
 

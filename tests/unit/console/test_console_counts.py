@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.support.pages.console import served
 
 from affidavit.entrypoints.console.node_counts import NodeCounts
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 
 
 def test_the_first_page_is_there_before_the_nodes_are_counted_and_says_so(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.support.clock import FakeClock
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.entrypoints.console.access.person import Person, PersonRole
 from affidavit.entrypoints.console.access.sessions import LIFETIME, ConsoleSessions, OneTime
-from affidavit.entrypoints.console.access.shares import Shares
+from affidavit.entrypoints.console.access.share_links import Shares
 from affidavit.incidents.incident import IncidentId
 
 HOUR = timedelta(hours=1)

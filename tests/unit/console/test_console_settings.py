@@ -6,7 +6,7 @@ from tests.support.pages.console import served
 from tests.support.peers.chat_wires import WIRES, ScriptedService, Turn
 from tests.support.peers.http_peer import Answer, a_peer
 
-from affidavit.agent.tools import SUBMIT
+from affidavit.agent.tool_specifications import SUBMIT
 
 
 def test_the_chat_model_is_tried_with_one_tool_call_and_told_in_words(tmp_path: Path) -> None:

@@ -10,21 +10,21 @@ from typing import Any
 import pytest
 
 from affidavit.entrypoints.cli.eval.command import local_library
+from affidavit.evaluation.nodes.accepted_answers import accept, changes
 from affidavit.evaluation.nodes.bundles import place
+from affidavit.evaluation.nodes.evaluated_tools import MeasuredAnswer
 from affidavit.evaluation.nodes.library_answers import MakeLibrary, library_answers, stock
 from affidavit.evaluation.nodes.library_questions import ABSENT, NEIGHBOUR, QUESTIONS
-from affidavit.evaluation.nodes.regression import accept, changes
 from affidavit.evaluation.nodes.result import EvaluationResult, measured, nodes_result
 from affidavit.evaluation.nodes.runs import ScenarioRun, ToolRun, run_scenario
 from affidavit.evaluation.nodes.scenario import Scenario, load_scenarios
-from affidavit.evaluation.nodes.tools import MeasuredAnswer
 from affidavit.evidence.severity import Severity
 from affidavit.knowledge import Knowledge, load_knowledge
-from affidavit.nodes.library.library import Library, Shelf
-from affidavit.nodes.library.log_files import stored_file
-from affidavit.nodes.questions.fleet import compare_nodes
-from affidavit.nodes.wire.fleet import CompareNodesAnswer, CompareNodesRequest
-from affidavit.ports.objects import StoredObject
+from affidavit.nodes.library.files_by_key import stored_file
+from affidavit.nodes.library.indexed_bundles import Library, Shelf
+from affidavit.nodes.questions.node_comparison import compare_nodes
+from affidavit.nodes.wire.node_comparison import CompareNodesAnswer, CompareNodesRequest
+from affidavit.ports.object_store import StoredObject
 
 KNOWLEDGE = load_knowledge()
 SCENARIOS = {scenario.id: scenario for scenario in load_scenarios()}
@@ -69,8 +69,8 @@ def tool(done: ScenarioRun, name: str) -> ToolRun:
 @pytest.mark.parametrize(
     ("name", "place", "lie"),
     [
-        ("compare_nodes", "affidavit.nodes.questions.fleet._NODES_SHOWN", 0),
-        ("cluster_health", "affidavit.nodes.questions.fleet._WORST", 1),
+        ("compare_nodes", "affidavit.nodes.questions.node_comparison._NODES_SHOWN", 0),
+        ("cluster_health", "affidavit.nodes.questions.node_comparison._WORST", 1),
         ("artifact", "affidavit.nodes.questions.artifact.stored_file", "another file"),
     ],
 )

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from affidavit.evaluation.nodes.mutations import Kind, without
-from affidavit.evaluation.nodes.regression import accept, changes
+from affidavit.evaluation.nodes.accepted_answers import accept, changes
+from affidavit.evaluation.nodes.rule_removals import Kind, without
 from affidavit.evaluation.nodes.runs import run_scenario
 from affidavit.evaluation.nodes.scenario import load_scenarios
 from affidavit.knowledge import load_knowledge

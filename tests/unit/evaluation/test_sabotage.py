@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from affidavit.evaluation.nodes.metrics import Metrics, metrics_of
-from affidavit.evaluation.nodes.mutations import Kind, Stage, run_mutations, without
+from affidavit.evaluation.nodes.rule_removals import Kind, Stage, run_mutations, without
 from affidavit.evaluation.nodes.runs import Analyst, ScenarioRun, analyze_quietly, run_scenario
 from affidavit.evaluation.nodes.scenario import Scenario, load_scenarios
 from affidavit.evidence.finding import ByteRange, Evidence, Finding

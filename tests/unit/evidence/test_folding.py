@@ -8,7 +8,7 @@ from tests.support.archives.bundles import analyze_files
 from tests.support.knowledge.packs import a_pack, a_rule
 
 from affidavit.evidence.finding import Finding
-from affidavit.evidence.folding import began, distinct
+from affidavit.evidence.finding_groups import began, distinct
 from affidavit.evidence.severity import Severity
 from affidavit.index.filtered import view
 

@@ -10,9 +10,9 @@ from tests.support.peers.athena import PAGE, Athena, serving
 from affidavit.adapters.aws.athena import MOST_SECONDS, POLL_SECONDS, AthenaFleet
 from affidavit.adapters.aws.clients import ATTEMPTS, AwsClients
 from affidavit.errors import InputRefused, NotFound, Throttled, UpstreamFailed
-from affidavit.fleet.inquiry import FleetScope, Inquiry
-from affidavit.fleet.local_tables import ask_folder
+from affidavit.fleet.local_query import ask_folder
 from affidavit.fleet.questions import QUESTIONS, question
+from affidavit.fleet.sql_inquiry import FleetScope, Inquiry
 
 PROD = FleetScope(clusters=("prod",))
 

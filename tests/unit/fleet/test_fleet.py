@@ -10,15 +10,15 @@ from affidavit.adapters.local.table import SqliteTable
 from affidavit.errors import NotFound
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.fleet.athena_tables import table_statements
-from affidavit.fleet.inquiry import FleetScope, Inquiry
-from affidavit.fleet.local_tables import ask_folder
+from affidavit.fleet.local_query import ask_folder
 from affidavit.fleet.publish import publish
 from affidavit.fleet.questions import QUESTIONS, question
 from affidavit.fleet.schema import NODES, TABLES
+from affidavit.fleet.sql_inquiry import FleetScope, Inquiry
 from affidavit.investigation import analyze
 from affidavit.knowledge import load_knowledge
-from affidavit.nodes.ingest.directory import ingest_directory
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.ingest.folder_bundles import ingest_directory
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.ports.clock import SystemClock
 
 

@@ -3,9 +3,9 @@ from datetime import date
 import pytest
 
 from affidavit.errors import InputRefused
-from affidavit.fleet.inquiry import FleetScope, Inquiry
 from affidavit.fleet.questions import QUESTIONS
 from affidavit.fleet.sql_check import check
+from affidavit.fleet.sql_inquiry import FleetScope, Inquiry
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)

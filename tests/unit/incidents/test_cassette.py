@@ -22,7 +22,7 @@ from affidavit.incidents.incident import Incident, IncidentId, Signal
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.ports.json import JsonValue
-from affidavit.verification.verify import verify
+from affidavit.verification.pointer_check import verify
 
 SECRET = "AKIAIOSFODNN7EXAMPLQ"  # made up, in the shape of one
 LINE = f"login with {SECRET} was denied"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.archives.bundles import NoProgress
 
 from affidavit.bundle.manifest import manifest_to_json
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.verify.index import VerifyOptions, run_verify
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.index.content_id import canonical_json, content_id

@@ -16,7 +16,7 @@ from affidavit.evidence.finding import FaultState, Finding
 from affidavit.evidence.severity import Severity
 from affidavit.index.faults.episodes import in_order, most_within, soon_after, spans
 from affidavit.index.findings_from_hits import EPISODES
-from affidavit.index.times.clock import UNKNOWN
+from affidavit.index.times.bundle_clock import UNKNOWN
 from affidavit.index.times.timestamps import SECOND
 
 COLLECTED = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.index.times.clock import UNKNOWN, BundleClock, read_clock, time_of, times_of
+from affidavit.index.times.bundle_clock import UNKNOWN, BundleClock, read_clock, time_of, times_of
 from affidavit.index.times.timestamps import NO_STAMP, StampKind, stamp_of
 
 COLLECTED = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)

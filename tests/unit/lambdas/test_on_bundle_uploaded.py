@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.knowledge.libraries import INSTANCE, OTHER, a_library, an_archive
 
-from affidavit.adapters.aws.dead_letters import _printable
+from affidavit.adapters.aws.dead_letter_sender import _printable
 from affidavit.entrypoints.lambdas import on_bundle_uploaded
 from affidavit.entrypoints.lambdas.on_bundle_uploaded import Intake, handler, uploaded_objects
 from affidavit.errors import AffidavitError, InputRefused, UpstreamFailed
@@ -41,7 +41,7 @@ def failing_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("affidavit.nodes.ingest.ingest.ingest", fail)
+    monkeypatch.setattr("affidavit.nodes.ingest.bundle_intake.ingest", fail)
 
 
 def test_a_key_is_decoded_as_s3_encodes_it() -> None:

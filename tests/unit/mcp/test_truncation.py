@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from affidavit.entrypoints.mcp.tools.truncation import truncation_of
+from affidavit.entrypoints.mcp.tools.workload_truncation_info import truncation_of
 from affidavit.workloads.wire import LogEvent, LogsResponse
 
 NOW = datetime(2026, 1, 15, tzinfo=UTC).isoformat()

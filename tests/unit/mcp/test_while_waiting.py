@@ -22,8 +22,8 @@ from affidavit.entrypoints.mcp.bundles_folder import BundleFolder
 from affidavit.entrypoints.mcp.server import build_server
 from affidavit.entrypoints.mcp.tools.catalog import NODES
 from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset
-from affidavit.nodes.ingest import directory
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.ingest import folder_bundles
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.progress import Abandoned, Waiting, waited_for_by, who_waits
 from affidavit.wire.records import ToolAnswer, ToolRequest
 
@@ -192,7 +192,7 @@ def test_the_node_that_is_asked_about_is_indexed_first(tmp_path: Path, monkeypat
     an_archive(tmp_path, FILES)
     an_archive(tmp_path, FILES, instance=OTHER)
     gate, taken = threading.Event(), list[str]()
-    real = directory.ingest_path
+    real = folder_bundles.ingest_path
 
     def noted(path: Path, library: Library, **options: Any) -> object:
         if INSTANCE in path.name:
@@ -200,7 +200,7 @@ def test_the_node_that_is_asked_about_is_indexed_first(tmp_path: Path, monkeypat
         taken.append(path.name)
         return real(path, library, **options)
 
-    monkeypatch.setattr(directory, "ingest_path", noted)
+    monkeypatch.setattr(folder_bundles, "ingest_path", noted)
     calls = calls_over(tmp_path)
     assert not calls.call(calls.tools["errors"], {"instanceId": OTHER}).is_error
     assert len(taken) == 1 and OTHER in taken[0]
@@ -212,13 +212,13 @@ def test_the_node_that_is_asked_about_is_indexed_first(tmp_path: Path, monkeypat
 def test_a_folder_is_read_again_only_where_it_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     an_archive(tmp_path, FILES)
     taken: list[str] = []
-    real = directory.ingest_path
+    real = folder_bundles.ingest_path
 
     def noted(path: Path, library: Library, **options: Any) -> object:
         taken.append(path.name)
         return real(path, library, **options)
 
-    monkeypatch.setattr(directory, "ingest_path", noted)
+    monkeypatch.setattr(folder_bundles, "ingest_path", noted)
     calls = calls_over(tmp_path)
     folder = calls.services.shelves().folder
     assert isinstance(folder, BundleFolder)

@@ -8,11 +8,11 @@ from tests.support.knowledge.libraries import INSTANCE, a_library, shelve, small
 from tests.support.knowledge.packs import a_pack, a_rule
 
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.questions.correlate import correlate
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.files import list_bundle_files
-from affidavit.nodes.questions.fleet import cluster_health, compare_nodes
+from affidavit.nodes.questions.node_comparison import cluster_health, compare_nodes
 from affidavit.nodes.questions.quick_triage import quick_triage
 from affidavit.nodes.questions.read import read
 from affidavit.nodes.questions.search import search
@@ -22,7 +22,7 @@ from affidavit.nodes.questions.verify_report import verify_report
 from affidavit.nodes.wire.correlate import CorrelateRequest
 from affidavit.nodes.wire.files import ListBundleFilesRequest
 from affidavit.nodes.wire.findings_page import ErrorsRequest
-from affidavit.nodes.wire.fleet import ClusterHealthRequest, CompareNodesRequest
+from affidavit.nodes.wire.node_comparison import ClusterHealthRequest, CompareNodesRequest
 from affidavit.nodes.wire.read import ReadRequest
 from affidavit.nodes.wire.search import SearchRequest, SearchResult
 from affidavit.nodes.wire.shared_fields import ResponseFormat

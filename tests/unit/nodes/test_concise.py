@@ -7,7 +7,7 @@ from tests.support.knowledge.libraries import INSTANCE, a_library, shelve
 from tests.support.knowledge.packs import a_pack, a_rule
 
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.questions.correlate import correlate
 from affidavit.nodes.questions.search import CONCISE_QUERY, search
 from affidavit.nodes.wire.correlate import CorrelateAnswer, CorrelateRequest

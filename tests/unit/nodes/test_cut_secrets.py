@@ -6,7 +6,7 @@ import json
 import pytest
 from tests.support.knowledge.libraries import INSTANCE, a_library, an_archive, take_in
 
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.library.revealing_digests import leaving as answer_leaving
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.read import read

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.support.knowledge.libraries import INSTANCE, a_library, shelve
 
 from affidavit.errors import InputRefused, NotFound
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.library.object_keys import bundle_key
 from affidavit.nodes.questions import read as reading
 from affidavit.nodes.questions.read import human_size, read

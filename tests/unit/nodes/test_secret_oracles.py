@@ -8,7 +8,7 @@ import pytest
 from tests.support.knowledge.libraries import INSTANCE, a_library, shelve
 
 from affidavit.errors import InputRefused
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.library.revealing_digests import leaving
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.read import read

@@ -8,7 +8,7 @@ from tests.support.clock import FakeClock
 from tests.support.knowledge.libraries import INSTANCE, a_library, shelve
 
 from affidavit.errors import InputRefused
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.search import search
 from affidavit.nodes.questions.summarize import summarize

@@ -6,9 +6,9 @@ import pytest
 from tests.support.knowledge.libraries import INSTANCE, OTHER, a_library, an_archive
 
 from affidavit.investigation import analyze
-from affidavit.nodes.ingest.ingest import ingest
+from affidavit.nodes.ingest.bundle_intake import ingest
 from affidavit.nodes.ingest.store_bundle import Ingested, Origin
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.library.object_keys import home_key
 from affidavit.nodes.library.pattern_counts import baselines
 from affidavit.nodes.library.upload_origin import OriginProof, Uploader, origin_of_upload

@@ -11,10 +11,10 @@ from affidavit.errors import InputRefused
 from affidavit.evidence.finding import EXCERPT_CHARACTERS, excerpt_of
 from affidavit.matching.regex_tree import parse, written
 from affidavit.redaction.answer import redact_answer
-from affidavit.redaction.cut_off import SHORTEST, SHORTEST_UNNAMED, beginnings
+from affidavit.redaction.cut_off_secrets import SHORTEST, SHORTEST_UNNAMED, beginnings
 from affidavit.redaction.engine import Engine
 from affidavit.redaction.pattern import Pattern, PatternKind, Sample
-from affidavit.redaction.patterns import load_patterns
+from affidavit.redaction.pattern_loading import load_patterns
 from affidavit.redaction.quote_check import stands_in
 from affidavit.redaction.redact import Around, Redactor
 

@@ -6,7 +6,7 @@ from tests.support.each import for_each
 from affidavit.errors import InputRefused
 from affidavit.redaction.engine import Engine
 from affidavit.redaction.pattern import Pattern, PatternKind, Sample
-from affidavit.redaction.patterns import check_samples, load_patterns
+from affidavit.redaction.pattern_loading import check_samples, load_patterns
 from affidavit.redaction.prefilter import PAYS_FROM
 from affidavit.redaction.redact import Redactor
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from affidavit.errors import UpstreamFailed
 from affidavit.redaction.answer import WITHHELD, redact_answer
-from affidavit.redaction.detector import OVERLAP, Entity, pieces
-from affidavit.redaction.detector_questions import PersonalDataInquiry
+from affidavit.redaction.detector_batches import PersonalDataInquiry
 from affidavit.redaction.pattern import PatternKind
-from affidavit.redaction.patterns import load_patterns
+from affidavit.redaction.pattern_loading import load_patterns
+from affidavit.redaction.personal_data_detector import OVERLAP, Entity, pieces
 from affidavit.redaction.quote_check import stands_in
 from affidavit.redaction.redact import Redactor
 

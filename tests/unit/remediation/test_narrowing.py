@@ -15,7 +15,7 @@ from affidavit.adapters.channels.slack_app import SlackAppNotifier
 from affidavit.errors import Conflict, InputRefused, UpstreamFailed
 from affidavit.evidence.diagnosis import RiskLevel
 from affidavit.incidents.notices.channel import ChannelName
-from affidavit.incidents.notices.notice import NoticeStyle
+from affidavit.incidents.notices.incident_notice import NoticeStyle
 from affidavit.incidents.notices.sent_notices import ToldState, ToldStates
 from affidavit.incidents.store.state import Status
 from affidavit.remediation.approvals.people import Approver, IdentityProof

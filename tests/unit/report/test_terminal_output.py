@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from affidavit.entrypoints.report.evaluation import print_evaluation
+from affidavit.entrypoints.report.terminal_evaluation import print_evaluation
 from affidavit.entrypoints.report.terminal_output import make_console, print_hanging, text
 from affidavit.evaluation.baseline import stored_baseline
 

@@ -17,7 +17,7 @@ from affidavit.rules.authoring import (
     problems,
     skeleton,
 )
-from affidavit.rules.importing import rule_file
+from affidavit.rules.problem_detector_import import rule_file
 from affidavit.rules.rule import Rule
 
 KUBELET_LINE = "Jan 15 10:25:03 host kubelet[1]: KAPUT"

@@ -7,7 +7,7 @@ from affidavit.evaluation.incidents.absence_sentences import ABSENCES
 from affidavit.evidence.diagnosis import EvidencePointer
 from affidavit.ports.json import JsonValue
 from affidavit.verification.ledger_entry import make_entry
-from affidavit.verification.verify import verify_pointer
+from affidavit.verification.pointer_check import verify_pointer
 
 DENIED = "[ERROR] ClientError: User is not authorized to perform: s3:GetObject"
 STARTED = "START RequestId: 9d862060 Version: $LATEST"

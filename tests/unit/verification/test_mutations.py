@@ -8,7 +8,7 @@ from tests.support.investigations.diagnoses import a_diagnosis, a_pointer, an_in
 from affidavit.evidence.diagnosis import EvidencePointer
 from affidavit.incidents.attempt.ledger import Entry, Ledger
 from affidavit.ports.json import JsonValue
-from affidavit.verification.verify import verify
+from affidavit.verification.pointer_check import verify
 
 ROUNDS = 1_000
 Mutation = Callable[[random.Random, EvidencePointer, Ledger], EvidencePointer | None]

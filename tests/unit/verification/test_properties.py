@@ -15,8 +15,8 @@ from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.ports.json import JsonValue
 from affidavit.verification.canonical_json import canonical
 from affidavit.verification.ledger_entry import entry_from_json
+from affidavit.verification.pointer_check import verify
 from affidavit.verification.pointer_lookup import Located, locate
-from affidavit.verification.verify import verify
 
 # A busy machine is no reason to fail.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -9,7 +9,7 @@ from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.evidence.finding import ByteRange, Evidence, LineRange
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.ports.json import JsonValue
-from affidavit.verification.verify import verify
+from affidavit.verification.pointer_check import verify
 
 MESSAGE = "AccessDenied: not authorized to perform s3:GetObject"
 LOGS: JsonValue = {"events": [{"message": MESSAGE, "count": 3}], "is_complete": True}

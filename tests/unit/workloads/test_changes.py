@@ -9,7 +9,7 @@ from affidavit.errors import UpstreamFailed
 from affidavit.evaluation.incidents.scripted_inspector import AccountState, ScriptedInspector
 from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario, patched
 from affidavit.ports.workload_inspector import TrailLookup, TrailPage
-from affidavit.workloads.changes import EVENTS_AT_MOST, LOOKUPS_AT_MOST, recent_changes
+from affidavit.workloads.recent_changes import EVENTS_AT_MOST, LOOKUPS_AT_MOST, recent_changes
 
 ALINA = "arn:aws:iam::123456789012:user/alina"
 

@@ -4,7 +4,7 @@ import pytest
 
 from affidavit.ports.workload_inspector import LogLine
 from affidavit.workloads.denials import Denial, denials
-from affidavit.workloads.resource_names import database_user_arns
+from affidavit.workloads.policy_resources import database_user_arns
 
 WHO = "User: arn:aws:sts::123456789012:assumed-role/r/f is not authorized to perform:"
 OBJECT = "arn:aws:s3:::acme/in/x.csv"

@@ -6,7 +6,7 @@ import pytest
 
 from affidavit.errors import InvariantBroken
 from affidavit.workloads.runs import Ending, Run, read_runs
-from affidavit.workloads.runs.wordings import checked_pattern
+from affidavit.workloads.runs.runtime_wordings import checked_pattern
 
 ONE, TWO = (f"0000000{number}-0000-4000-8000-000000000000" for number in (1, 2))
 

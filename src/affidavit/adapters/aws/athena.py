@@ -8,8 +8,8 @@ from typing import Any, Final
 from affidavit.adapters.aws.clients import AwsClients, translated
 from affidavit.errors import InputRefused, Throttled, UpstreamFailed
 from affidavit.fleet.answer import FleetAnswer, check_coverage
-from affidavit.fleet.inquiry import FleetScope, Inquiry
 from affidavit.fleet.sql_check import check
+from affidavit.fleet.sql_inquiry import FleetScope, Inquiry
 
 MOST_SECONDS: Final = 300
 POLL_SECONDS: Final = 0.5

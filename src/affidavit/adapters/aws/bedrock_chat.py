@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 from pydantic import PrivateAttr
 
-from affidavit.adapters.aws.service_models import quick_session
+from affidavit.adapters.aws.sessions.service_models import quick_session
 from affidavit.agent.chat.providers.provider import CONNECT_SECONDS, MAX_OUTPUT_TOKENS, READ_SECONDS, ChatProvider
 from affidavit.agent.errors import ChatModelFailed, ChatModelRefused
 

@@ -12,7 +12,7 @@ from typing import Any
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, ParamValidationError
 
-from affidavit.adapters.aws.service_models import quick_session
+from affidavit.adapters.aws.sessions.service_models import quick_session
 from affidavit.errors import AffidavitError, Conflict, InputRefused, NotFound, Throttled, UpstreamFailed
 
 CONNECT_SECONDS = 3

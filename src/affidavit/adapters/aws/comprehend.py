@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from affidavit.adapters.aws.clients import AwsClients, translated
 from affidavit.errors import UpstreamFailed
-from affidavit.redaction.detector import Entity
+from affidavit.redaction.personal_data_detector import Entity
 
 # The service takes 100 KB, and does not say whether a kilobyte has 1000 or 1024 bytes.
 MOST_BYTES: Final = 99_000

@@ -55,7 +55,7 @@ class _Wiring:
 
     @cached_property
     def sender(self) -> "Sender":
-        from affidavit.adapters.channels.egress import Egress
+        from affidavit.adapters.channels.allowed_destinations import Egress
         from affidavit.adapters.channels.http_sender import Sender
 
         return Sender(

@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 from affidavit import __version__
-from affidavit.adapters.channels.egress import Destination, Egress
+from affidavit.adapters.channels.allowed_destinations import Destination, Egress
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.json import JsonValue
 from affidavit.ports.notifier import AskedToWait

@@ -3,7 +3,7 @@
 from typing import Any
 
 from affidavit.adapters.kubernetes.api import TIMES, ClusterApis, cluster_errors
-from affidavit.adapters.kubernetes.shapes import CaptureState, DiagnosticShape
+from affidavit.adapters.kubernetes.object_models import CaptureState, DiagnosticShape
 from affidavit.errors import NotFound
 from affidavit.ports.cluster.access import ClusterPlace
 from affidavit.ports.cluster.log_captures import LogCapture

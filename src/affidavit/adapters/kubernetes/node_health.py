@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from affidavit.adapters.kubernetes.api import ApiCalls, ClusterApis, cluster_errors
-from affidavit.adapters.kubernetes.shapes import (
+from affidavit.adapters.kubernetes.object_models import (
     ConditionShape,
     ContainerStatus,
     EventList,

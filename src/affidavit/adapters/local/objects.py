@@ -11,7 +11,7 @@ from stat import S_ISREG
 
 from affidavit.adapters.object_keys import RESERVED, check_folder_prefix, check_key, check_prefix, check_range
 from affidavit.errors import InputRefused, UpstreamFailed
-from affidavit.ports.objects import ObjectMissing, StoredObject
+from affidavit.ports.object_store import ObjectMissing, StoredObject
 
 
 class DirectoryObjectStore:

@@ -19,7 +19,7 @@ from langchain_core.messages import (
 )
 
 from affidavit.agent.chat.stop_reasons import ReplyEnding, ending_of
-from affidavit.agent.tools import SUBMIT
+from affidavit.agent.tool_specifications import SUBMIT
 from affidavit.errors import InvariantBroken
 from affidavit.ports.json import JsonValue
 

@@ -14,7 +14,7 @@ from affidavit.agent.chat.providers.provider import Provider
 from affidavit.agent.chat.retries import in_thread
 from affidavit.agent.errors import ChatModelFailed
 from affidavit.agent.limits import Patience
-from affidavit.agent.tools import SUBMIT
+from affidavit.agent.tool_specifications import SUBMIT
 from affidavit.errors import AffidavitError
 
 # An invalid request: the same one without force shows whether force was the reason.

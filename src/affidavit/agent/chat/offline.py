@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
 from affidavit.agent.budget import CHARACTERS_PER_TOKEN
-from affidavit.agent.chat.scripted import ScriptedChat
-from affidavit.agent.prompt import ASK_AGAIN, alert_told, subjects_named
-from affidavit.agent.subjects.table import investigable
+from affidavit.agent.chat.scripted_base import ScriptedChat
+from affidavit.agent.prompt_messages import ASK_AGAIN, alert_told, subjects_named
+from affidavit.agent.subjects.registry import investigable
+from affidavit.agent.tool_specifications import SUBMIT
 from affidavit.agent.toolbox.shown_answer import answer_shown
-from affidavit.agent.tools import SUBMIT
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, IncidentSeverity, ProducedBy
 from affidavit.verification.ledger_entry import Entry, make_entry
 

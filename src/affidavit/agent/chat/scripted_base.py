@@ -11,7 +11,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 
-from affidavit.agent.tools import SUBMIT
+from affidavit.agent.tool_specifications import SUBMIT
 
 
 class ScriptedChat(BaseChatModel):

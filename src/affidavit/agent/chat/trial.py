@@ -6,16 +6,16 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from affidavit.agent.chat.asking import Replies
 from affidavit.agent.chat.conversation import ending_kept
+from affidavit.agent.chat.next_reply import Replies
 from affidavit.agent.chat.providers.failures import NO_CONNECTION, NO_TLS, UNUSABLE
+from affidavit.agent.chat.providers.model_choice import chat_model, provider_of
 from affidavit.agent.chat.providers.provider import Provider
-from affidavit.agent.chat.providers.table import chat_model, provider_of
 from affidavit.agent.chat.stop_reasons import ReplyEnding
 from affidavit.agent.error_categories import classify_error
 from affidavit.agent.errors import ChatModelFailed
 from affidavit.agent.limits import Patience
-from affidavit.agent.tools import SUBMIT
+from affidavit.agent.tool_specifications import SUBMIT
 from affidavit.incidents.attempt.diagnostician import ErrorCategory
 from affidavit.settings import Settings
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 
-from affidavit.agent.chat.scripted import ScriptedChat
+from affidavit.agent.chat.scripted_base import ScriptedChat
 from affidavit.agent.errors import ChatModelFailed
 
 OUT_OF_TURNS = "OutOfTurns"

@@ -7,13 +7,13 @@ from typing import Any, cast
 from affidavit.agent.rules.alert import RaisedBy
 from affidavit.agent.rules.aws_reported_faults import key_faults, role_faults, source_faults, state_faults
 from affidavit.agent.rules.breaking_changes import with_change
-from affidavit.agent.rules.capacity import concurrency_faults, init_timeout_faults, memory_faults, timeout_faults
 from affidavit.agent.rules.errors.error_message_faults import told_faults, unread_faults
 from affidavit.agent.rules.fault import Fault, Passed, names
 from affidavit.agent.rules.health import counted_words, doubts, shown_by, unread_metric, unreadable_lines
 from affidavit.agent.rules.ledger_facts import CHANGES, CONFIG, Facts, facts
-from affidavit.agent.rules.network.network import network_faults
-from affidavit.agent.rules.permissions.permissions import passed_denials, permission_faults
+from affidavit.agent.rules.limit_faults import concurrency_faults, init_timeout_faults, memory_faults, timeout_faults
+from affidavit.agent.rules.network.reachability_faults import network_faults
+from affidavit.agent.rules.permissions.denial_faults import passed_denials, permission_faults
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import (
     Diagnosis,
@@ -26,7 +26,7 @@ from affidavit.evidence.diagnosis import (
 )
 from affidavit.verification.confidence import UNSTATED, with_confidence
 from affidavit.verification.ledger_entry import Entry
-from affidavit.verification.verify import verify, verify_pointer
+from affidavit.verification.pointer_check import verify, verify_pointer
 
 # Causes before effects: what an earlier rule explains is no fault of its own.
 RULES = (

@@ -6,8 +6,8 @@ from types import MappingProxyType
 from pydantic import BaseModel
 
 from affidavit.agent.rules import best_so_far, raised_by_fields
+from affidavit.agent.rules.error_message_names import names_in
 from affidavit.agent.rules.ledger_facts import CHANGES, CONFIG, IAM, LOGS, NETWORK
-from affidavit.agent.rules.runtime_error_names import names_in
 from affidavit.agent.subjects.function_answer_trimming import drop_lambda_config, drop_oldest_logs, trim_iam_to_sids
 from affidavit.agent.subjects.function_prompt import PROMPT
 from affidavit.agent.subjects.investigable import OutOfScope, Scope

@@ -19,7 +19,7 @@ from affidavit.evidence.verdict import VerdictState
 from affidavit.verification.confidence import UNSTATED, with_confidence
 from affidavit.verification.ledger_entry import Entry
 from affidavit.verification.plans.advisable_steps import refused_steps
-from affidavit.verification.verify import verify_pointer
+from affidavit.verification.pointer_check import verify_pointer
 
 _SEVERITIES = {one.value: one for one in IncidentSeverity}
 _ORDER = list(IncidentSeverity)

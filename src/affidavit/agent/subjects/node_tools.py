@@ -6,7 +6,16 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from affidavit.nodes.wire import correlate, files, findings_page, fleet, network_storage, read, search, triage
+from affidavit.nodes.wire import (
+    correlate,
+    files,
+    findings_page,
+    network_and_storage,
+    node_comparison,
+    read,
+    search,
+    triage,
+)
 from affidavit.wire.records import ToolAnswer, ToolRequest
 
 TRIAGE, ERRORS, SEARCH, READ, CORRELATE = "quick_triage", "errors", "search", "read", "correlate"
@@ -21,10 +30,10 @@ REQUESTS: Mapping[str, type[ToolRequest]] = MappingProxyType(
         SEARCH: search.SearchRequest,
         READ: read.ReadRequest,
         CORRELATE: correlate.CorrelateRequest,
-        NETWORK: network_storage.DiagnosticsRequest,
-        STORAGE: network_storage.DiagnosticsRequest,
+        NETWORK: network_and_storage.DiagnosticsRequest,
+        STORAGE: network_and_storage.DiagnosticsRequest,
         FILES: files.ListBundleFilesRequest,
-        COMPARE: fleet.CompareNodesRequest,
+        COMPARE: node_comparison.CompareNodesRequest,
     }
 )
 _SHAPES: Mapping[str, type[ToolAnswer]] = {
@@ -33,10 +42,10 @@ _SHAPES: Mapping[str, type[ToolAnswer]] = {
     SEARCH: search.SearchAnswer,
     READ: read.ReadAnswer,
     CORRELATE: correlate.CorrelateAnswer,
-    NETWORK: network_storage.DiagnosticsAnswer,
-    STORAGE: network_storage.DiagnosticsAnswer,
+    NETWORK: network_and_storage.DiagnosticsAnswer,
+    STORAGE: network_and_storage.DiagnosticsAnswer,
     FILES: files.ListBundleFilesAnswer,
-    COMPARE: fleet.CompareNodesAnswer,
+    COMPARE: node_comparison.CompareNodesAnswer,
 }
 DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
     {

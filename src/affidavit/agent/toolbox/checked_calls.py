@@ -9,9 +9,9 @@ from langchain_core.messages import ToolCall, ToolMessage
 from pydantic import ValidationError
 
 from affidavit.agent.subjects.investigable import Investigable, OutOfScope, Scope
+from affidavit.agent.tool_specifications import SUBMIT
 from affidavit.agent.toolbox.shown_answer import shown
 from affidavit.agent.toolbox.tool_providers import EMPTY, ToolProvider
-from affidavit.agent.tools import SUBMIT
 from affidavit.errors import InputRefused
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.ports.json import JsonValue

@@ -20,7 +20,7 @@ from mcp.types import CallToolResult, TextContent
 from affidavit.agent.chat.retries import in_thread
 from affidavit.agent.errors import McpAuthFailed, McpConnectionFailed, McpInitError
 from affidavit.agent.subjects.investigable import Investigable
-from affidavit.agent.subjects.table import investigable
+from affidavit.agent.subjects.registry import investigable
 from affidavit.agent.toolbox.tool_providers import EMPTY, Toolbox
 from affidavit.errors import AffidavitError, UpstreamFailed
 from affidavit.incidents.incident import Incident

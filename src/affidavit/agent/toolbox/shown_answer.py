@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from affidavit.agent.budget import CHARACTERS_PER_TOKEN
-from affidavit.agent.prompt import fenced
+from affidavit.agent.prompt_messages import fenced
 from affidavit.agent.subjects.investigable import Investigable
 from affidavit.incidents.attempt.answer_budget import truncate_to_budget
 from affidavit.ports.json import JsonValue

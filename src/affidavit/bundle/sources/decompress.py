@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Protocol
 
-from affidavit.bundle.safety.opening import file_opener
+from affidavit.bundle.safety.link_free_opening import file_opener
 from affidavit.bundle.sources.source import MemberDamaged
 
 # Small enough that going over a damaged piece byte by byte costs nothing.

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from affidavit.bundle.safety.opening import open_folder, open_without_links
+from affidavit.bundle.safety.link_free_opening import open_folder, open_without_links
 from affidavit.bundle.safety.paths import shown
 from affidavit.bundle.sources.source import LEADS_OUT, Member, MemberDamaged, MemberKind, believable_time
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from isal import igzip
 from isal.igzip_lib import IsalError
 
-from affidavit.bundle.safety.opening import file_opener
+from affidavit.bundle.safety.link_free_opening import file_opener
 from affidavit.bundle.sources.inflate import PIECE, inflate
 from affidavit.bundle.sources.source import MemberDamaged
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import FileIO
 from pathlib import Path
 
-from affidavit.bundle.safety.opening import file_opener
+from affidavit.bundle.safety.link_free_opening import file_opener
 from affidavit.bundle.sources.source import Member, MemberDamaged, MemberKind, believable_time
 
 

@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from affidavit.bundle.binary_detection import Content, content_of
 from affidavit.bundle.byte_spans import head_of
-from affidavit.bundle.content_types import Content, content_of
 from affidavit.bundle.file_recognition import HEAD, RecognisedBy, recognise
 from affidavit.bundle.layout import role_of
 from affidavit.bundle.safety.limits import UnpackLimits

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from affidavit.bundle.safety.limits import UnpackLimits
-from affidavit.bundle.safety.opening import file_opener
+from affidavit.bundle.safety.link_free_opening import file_opener
 from affidavit.bundle.sources.compression import Compression, DecompressedBytes, decompressed
 from affidavit.bundle.sources.source import Member, MemberDamaged
 from affidavit.bundle.sources.tar_headers import (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from affidavit.checks.computation_results import Found
 from affidavit.checks.compute import (
-    boots,
+    boots_and_cron,
     cni_configs,
     disk,
     dns,
@@ -28,11 +28,11 @@ Computation = Callable[..., Iterator[Found]]
 COMPUTATIONS: Mapping[str, Computation] = {
     "addresses.counter": ipamd_counters.counter,
     "addresses.share": ipamd_counters.share,
-    "boots.frequent": boots.frequent,
-    "boots.unclean": boots.unclean,
+    "boots.frequent": boots_and_cron.frequent,
+    "boots.unclean": boots_and_cron.unclean,
     "checkpoint.contradicts": ipamd_checkpoint.contradicts,
     "cni.other-first": cni_configs.other_first,
-    "cron.rapid": boots.rapid_cron,
+    "cron.rapid": boots_and_cron.rapid_cron,
     "disk.free-extents": disk.free_extents,
     "disk.read-only": disk.read_only,
     "disk.use": disk.use,

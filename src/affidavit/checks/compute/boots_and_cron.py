@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from affidavit.checks.computation_results import Found, Shown
+from affidavit.checks.number_parsing import seconds_of_year, whole
 from affidavit.checks.numbered_lines import Document
-from affidavit.checks.numbers import seconds_of_year, whole
 
 _YEAR = 365 * 86400
 _ROOT = r"\((?:nvme0n1p\d+|xvda\d*|sda\d*|root)\)"

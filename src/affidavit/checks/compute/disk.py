@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from affidavit.checks.computation_results import Found, NotComputable, Shown
+from affidavit.checks.number_parsing import decimal, whole
 from affidavit.checks.numbered_lines import Document
-from affidavit.checks.numbers import decimal, whole
 
 # Memory, layers over a device that has its own row, and images that are full by design.
 _NO_DISK = ("overlay", "tmpfs", "devtmpfs", "udev", "squashfs", "erofs", "efivarfs", "shm", "none")

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from affidavit.checks.computation_results import Found, Shown
+from affidavit.checks.number_parsing import whole
 from affidavit.checks.numbered_lines import Document, named
-from affidavit.checks.numbers import whole
 
 
 @dataclass

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from affidavit.checks.computation_results import Found, Shown
+from affidavit.checks.number_parsing import decimal
 from affidavit.checks.numbered_lines import Document
-from affidavit.checks.numbers import decimal
 
 
 def share(documents: Sequence[Document], *, part: str, of: str, from_percent: float) -> Iterator[Found]:

@@ -6,8 +6,8 @@ from math import inf
 
 from affidavit.checks.computation_results import Found, NotComputable, Shown
 from affidavit.checks.compute.sysctl import SYSCTLS, settings_of
+from affidavit.checks.number_parsing import decimal, whole
 from affidavit.checks.numbered_lines import Document, named
-from affidavit.checks.numbers import decimal, whole
 
 PS = "system/ps.txt"
 TOP = "system/top.txt"

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from affidavit.checks.computation_results import Found, NotComputable, Shown
+from affidavit.checks.number_parsing import whole
 from affidavit.checks.numbered_lines import Document, named
-from affidavit.checks.numbers import whole
 
 SYSCTLS = "sysctls/sysctl_all.txt"
 Settings = dict[str, tuple[int, str]]

@@ -12,9 +12,9 @@ from pathlib import Path
 from affidavit.bundle.manifest import manifest_from_json, manifest_to_json
 from affidavit.bundle.sources.opening import save_stream
 from affidavit.bundle.workspace import exclusive, prepare_output, publish, publish_folder, workspace
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.keys import signer_of
-from affidavit.entrypoints.cli.output import write_json
+from affidavit.entrypoints.cli.locale_safe_output import write_json
 from affidavit.entrypoints.cli.progress import progress_line
 from affidavit.entrypoints.report.content import left_out_lines
 from affidavit.entrypoints.report.html import render_html

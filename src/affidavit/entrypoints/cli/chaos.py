@@ -132,8 +132,8 @@ def status(function: Function = DEMO) -> None:
 
 
 def _inject(fault: InjectedFault, function: str, plan: "Callable[[_Bench], Sequence[Change]]", dry_run: bool) -> None:
+    from affidavit.chaos.allowed_targets import check_allowed
     from affidavit.chaos.experiments import inject
-    from affidavit.chaos.guard import check_allowed
 
     bench = _bench()
     changes = plan(bench)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from affidavit.bundle.workspace import workspace
-from affidavit.entrypoints.cli.exits import Exit
-from affidavit.entrypoints.cli.output import write_json
+from affidavit.entrypoints.cli.exit_codes import Exit
+from affidavit.entrypoints.cli.locale_safe_output import write_json
 from affidavit.entrypoints.cli.progress import progress_line
 from affidavit.entrypoints.report.terminal_output import STYLES, make_console, print_hanging, text
 from affidavit.entrypoints.report.unread_files import loss_line

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, assert_never
 
 import typer
 
-from affidavit.entrypoints.cli.exits import EXIT_CODES, Exit
+from affidavit.entrypoints.cli.exit_codes import EXIT_CODES, Exit
 from affidavit.errors import InputRefused
 
 if TYPE_CHECKING:
     from affidavit.fleet.answer import FleetAnswer
-    from affidavit.fleet.inquiry import Inquiry
+    from affidavit.fleet.sql_inquiry import Inquiry
 
 
 class AnswerFormat(StrEnum):
@@ -49,7 +49,7 @@ def add(
     from affidavit.entrypoints.report.terminal_output import harmless
     from affidavit.fleet.publish import publish
     from affidavit.investigation import analyze
-    from affidavit.nodes.ingest.directory import ingest_directory
+    from affidavit.nodes.ingest.folder_bundles import ingest_directory
     from affidavit.settings import Settings
 
     library = build_library(build_app(Settings.from_environment()))
@@ -116,8 +116,8 @@ def tables(
 
 
 def _inquiry(name: str | None, sql: str | None, clusters: Sequence[str], since: datetime | None) -> "Inquiry":
-    from affidavit.fleet.inquiry import FleetScope, Inquiry
     from affidavit.fleet.questions import QUESTIONS, question
+    from affidavit.fleet.sql_inquiry import FleetScope, Inquiry
 
     if (name is None) == (sql is None):
         raise InputRefused("ask one thing", hint="give the name of a question, or --sql")
@@ -144,7 +144,7 @@ def _asked(inquiry: "Inquiry", workgroup: str, database: str) -> "FleetAnswer":
 
         return AthenaFleet(AwsClients(settings.region), workgroup=workgroup, database=database).ask(inquiry)
     from affidavit.bootstrap import OBJECTS
-    from affidavit.fleet.local_tables import ask_folder
+    from affidavit.fleet.local_query import ask_folder
 
     return ask_folder(settings.data_dir / OBJECTS, inquiry)
 

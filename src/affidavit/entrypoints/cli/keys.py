@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from affidavit.entrypoints.cli.exits import EXIT_CODES
+from affidavit.entrypoints.cli.exit_codes import EXIT_CODES
 
 if TYPE_CHECKING:
     from affidavit.ports.signer import Signer

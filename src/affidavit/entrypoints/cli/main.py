@@ -25,10 +25,17 @@ from affidavit.entrypoints.cli.arguments.sample import sample
 from affidavit.entrypoints.cli.arguments.shared import NoColor, OwnRules, Quiet
 from affidavit.entrypoints.cli.baseline import command as baseline_command
 from affidavit.entrypoints.cli.doctor import command as doctor_command
-from affidavit.entrypoints.cli.exits import EVAL_EXIT_CODES, EXIT_CODES, Exit, exit_code_of, is_debugging, sentence_of
+from affidavit.entrypoints.cli.exit_codes import (
+    EVAL_EXIT_CODES,
+    EXIT_CODES,
+    Exit,
+    exit_code_of,
+    is_debugging,
+    sentence_of,
+)
 from affidavit.entrypoints.cli.incident import command as incident_command
+from affidavit.entrypoints.cli.locale_safe_output import print_anything
 from affidavit.entrypoints.cli.notice import command as notice_command
-from affidavit.entrypoints.cli.output import print_anything
 from affidavit.entrypoints.cli.remedy import command as remedy_command
 from affidavit.entrypoints.cli.rules import command as rules_command
 from affidavit.entrypoints.cli.sandbox import command as sandbox_command
@@ -244,7 +251,7 @@ def run() -> None:
     try:
         app()
     except AffidavitError as error:
-        from affidavit.entrypoints.cli.sandbox.hint import hint_of
+        from affidavit.entrypoints.cli.sandbox.unreachable_aws_hint import hint_of
 
         _complain(str(error), hint_of(error))
         sys.exit(exit_code_of(error))

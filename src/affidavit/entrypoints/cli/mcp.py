@@ -19,7 +19,7 @@ from mcp.server.auth.provider import TokenVerifier
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.http.auth import AnyOfThem, KeyVerifier, StoredKeyVerifier, checked_key
 from affidavit.entrypoints.http.client_keys import ClientKeys
 from affidavit.entrypoints.http.issuer_verifiers import issuer_verifiers

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from affidavit.bundle.workspace import prepare_output
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.errors import InputRefused
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, fault_names, generate, write
 from affidavit.evaluation.nodes.truth_file import truth_name, truth_text

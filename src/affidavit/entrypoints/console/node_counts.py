@@ -10,7 +10,7 @@ from affidavit.errors import AffidavitError
 from affidavit.nodes.library.lru import LruCache
 
 if TYPE_CHECKING:
-    from affidavit.nodes.library.library import Library
+    from affidavit.nodes.library.indexed_bundles import Library
 
 _FRESH_SECONDS: Final = 30.0
 # The first page must not wait for the indexes of a large fleet.

@@ -10,12 +10,12 @@ from affidavit.entrypoints.console.access.actions_log import ActionsLog
 from affidavit.entrypoints.console.access.oidc import OidcLogin
 from affidavit.entrypoints.console.access.person import Person
 from affidavit.entrypoints.console.access.sessions import ConsoleSessions, OneTime
-from affidavit.entrypoints.console.access.shares import Shares
+from affidavit.entrypoints.console.access.share_links import Shares
 from affidavit.entrypoints.console.node_counts import NodeCounts
+from affidavit.entrypoints.console.plans.plan_listing import waiting
 from affidavit.entrypoints.console.plans.repair_services import Lent, Repairs, signed_in, stored_plans, stored_repairs
-from affidavit.entrypoints.console.plans.waiting import waiting
 from affidavit.entrypoints.console.rendering import templates
-from affidavit.entrypoints.supervision import rereading
+from affidavit.entrypoints.supervisor_wiring import rereading
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.reading.listing import IncidentListing
 from affidavit.incidents.reading.rereading import Reread, Rereading, Rereads
@@ -28,7 +28,7 @@ from affidavit.remediation.approvals.people import Approver
 from affidavit.remediation.record.store import PlanStore
 
 if TYPE_CHECKING:
-    from affidavit.nodes.library.library import Library
+    from affidavit.nodes.library.indexed_bundles import Library
 
 LOGIN_TIME = timedelta(minutes=10)
 _REPORTS_KEPT = 16

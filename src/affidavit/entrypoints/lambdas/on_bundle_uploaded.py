@@ -13,9 +13,9 @@ from affidavit.errors import AffidavitError, InvariantBroken, UpstreamFailed
 # Reading the engine takes longer than the start of a function may; the first bundle needs it, a test event does not.
 if TYPE_CHECKING:
     from affidavit.adapters.aws.bundle_ready_publisher import SnsBundleNews
-    from affidavit.adapters.aws.dead_letters import SqsDeadLetters
+    from affidavit.adapters.aws.dead_letter_sender import SqsDeadLetters
     from affidavit.nodes.ingest.store_bundle import Origin
-    from affidavit.nodes.library.library import Library
+    from affidavit.nodes.library.indexed_bundles import Library
     from affidavit.settings import Settings
 
 _LOG = logging.getLogger()
@@ -68,7 +68,7 @@ def _is_done(record: Mapping[str, Any]) -> bool:
 def _index(uploaded: UploadedObject, message: str) -> None:
     from affidavit.fleet.publish import publish
     from affidavit.investigation import analyze
-    from affidavit.nodes.ingest.ingest import ingest
+    from affidavit.nodes.ingest.bundle_intake import ingest
 
     intake, key = application(), uploaded.key
     try:
@@ -153,6 +153,6 @@ def _dead_letters(settings: "Settings") -> "SqsDeadLetters | None":
     if not settings.dead_letter_queue_url:
         return None
     from affidavit.adapters.aws.clients import AwsClients
-    from affidavit.adapters.aws.dead_letters import SqsDeadLetters
+    from affidavit.adapters.aws.dead_letter_sender import SqsDeadLetters
 
     return SqsDeadLetters(AwsClients(settings.region), settings.dead_letter_queue_url)

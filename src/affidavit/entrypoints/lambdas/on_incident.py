@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 from affidavit.bootstrap import App, build_app, deployed_settings
 from affidavit.entrypoints.lambdas.secret_renewal import Renewal
-from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.intake.delivery import Delivered, deliver
+from affidavit.incidents.intake.delivery_handling import Delivered, deliver
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_stdout
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 from affidavit.nodes.library.object_keys import instance_in
 
 if TYPE_CHECKING:
-    from affidavit.nodes.ingest.directory import RefusedUpload
+    from affidavit.nodes.ingest.folder_bundles import RefusedUpload
     from affidavit.nodes.ingest.store_bundle import Ingested
-    from affidavit.nodes.library.library import Library
+    from affidavit.nodes.library.indexed_bundles import Library
 
 KEPT_IN: Final = ".affidavit"
 _LOG = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class BundleFolder:
 
     def _bundles(self) -> list[Path]:
         # Here, not above: the engine takes longer to load than the server may take to start.
-        from affidavit.nodes.ingest.directory import bundles_in
+        from affidavit.nodes.ingest.folder_bundles import bundles_in
 
         return bundles_in(self.path)
 
@@ -65,7 +65,7 @@ class BundleFolder:
 
     def _take(self, paths: Sequence[Path], stamps: dict[str, Stamp]) -> None:
         from affidavit.investigation import analyze
-        from affidavit.nodes.ingest.directory import ingest_path
+        from affidavit.nodes.ingest.folder_bundles import ingest_path
 
         for path in paths:
             # One at a time, and the lock is free in between: a question about one node need not wait for all.
@@ -78,7 +78,7 @@ class BundleFolder:
 
     def _tell_served(self) -> None:
         """What could not be used, for those whose question finds nothing."""
-        from affidavit.nodes.ingest.directory import RefusedUpload
+        from affidavit.nodes.ingest.folder_bundles import RefusedUpload
         from affidavit.nodes.ingest.served_folder import RefusedBundle, ServedFolder
 
         there = {path.name for path in self._bundles()}

@@ -16,7 +16,7 @@ from affidavit.entrypoints.mcp.tools.debug_envelope import envelope
 from affidavit.entrypoints.mcp.tools.deprecated_calls import as_meant
 from affidavit.entrypoints.mcp.tools.schemas import DEBUG, arguments_of
 from affidavit.entrypoints.mcp.tools.tool import Tool
-from affidavit.entrypoints.mcp.tools.truncation import fitted
+from affidavit.entrypoints.mcp.tools.workload_truncation_info import fitted
 from affidavit.errors import InputRefused, InvariantBroken
 from affidavit.evidence.finding import EXCERPT_CHARACTERS
 from affidavit.nodes.library.object_keys import instance_in

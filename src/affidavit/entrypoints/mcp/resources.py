@@ -16,7 +16,7 @@ from affidavit.entrypoints.mcp.scopes import ALL_SCOPES, AccessScope
 from affidavit.errors import EvidenceUnavailable, InputRefused, NotFound
 
 if TYPE_CHECKING:
-    from affidavit.nodes.library.library import IndexMarker, Library
+    from affidavit.nodes.library.indexed_bundles import IndexMarker, Library
 
 _NODE = r"(?P<instanceId>i-[0-9a-f]{8,17})"
 _JSON = "application/json"

@@ -17,9 +17,9 @@ from affidavit.entrypoints.mcp.calls import Calls
 from affidavit.entrypoints.mcp.completion import complete
 from affidavit.entrypoints.mcp.prompts import PROMPTS, get_prompt
 from affidavit.entrypoints.mcp.resources import list_bundles, read_resource, templates
+from affidavit.entrypoints.mcp.tasks.followed_collections import FOLLOWED, Tasks
 from affidavit.entrypoints.mcp.tasks.protocol import TaskProtocol
 from affidavit.entrypoints.mcp.tasks.rows import TaskRows
-from affidavit.entrypoints.mcp.tasks.tasks import FOLLOWED, Tasks
 from affidavit.entrypoints.mcp.tools.results import tool_result
 from affidavit.entrypoints.mcp.tools.schemas import input_schema, output_schema
 from affidavit.entrypoints.mcp.tools.tool import Tool

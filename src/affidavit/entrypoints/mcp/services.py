@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from affidavit.collection.service import Desk
+from affidavit.collection.tool_dependencies import Desk
 from affidavit.entrypoints.mcp.bundles_folder import BundleFolder
 from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset
 from affidavit.errors import InputRefused
@@ -15,7 +15,7 @@ from affidavit.ports.clock import Clock
 from affidavit.ports.table import Table
 
 if TYPE_CHECKING:
-    from affidavit.nodes.library.library import Library
+    from affidavit.nodes.library.indexed_bundles import Library
     from affidavit.nodes.library.revealing_digests import Leaving
     from affidavit.workloads.questions import Workloads
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from affidavit.bootstrap import App, build_app, build_library
-from affidavit.collection.service import Desk
-from affidavit.entrypoints.collecting import build_desk
+from affidavit.collection.tool_dependencies import Desk
+from affidavit.entrypoints.collection_wiring import build_desk
 from affidavit.entrypoints.mcp.bundles_folder import KEPT_IN, BundleFolder
 from affidavit.entrypoints.mcp.calls import Calls
 from affidavit.entrypoints.mcp.services import Services, Shelves
 from affidavit.entrypoints.mcp.tools.catalog import tools_of
 from affidavit.entrypoints.mcp.tools.tool import Toolset
 from affidavit.errors import InputRefused
-from affidavit.redaction.detector_questions import PersonalDataInquiry
+from affidavit.redaction.detector_batches import PersonalDataInquiry
 from affidavit.redaction.redact import Redactor
 from affidavit.settings import Settings
 

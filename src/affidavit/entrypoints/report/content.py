@@ -11,7 +11,7 @@ from affidavit.checks.check import Check
 from affidavit.entrypoints.report.unread_files import is_cut_off, losses
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import FaultState, Finding, Suppressed
-from affidavit.evidence.folding import began, by_rule
+from affidavit.evidence.finding_groups import began, by_rule
 from affidavit.evidence.severity import Severity
 from affidavit.index.filtered import View
 from affidavit.index.record import FindingsIndex, Summary

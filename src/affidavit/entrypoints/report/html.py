@@ -10,9 +10,9 @@ from html import escape
 from string import Template
 
 from affidavit.entrypoints.report.content import headline, place, when
-from affidavit.entrypoints.report.frame import load_page
 from affidavit.entrypoints.report.page.data import page_data
 from affidavit.entrypoints.report.page.safe_data import Allowance, encoded, shown
+from affidavit.entrypoints.report.page_frame import load_page
 from affidavit.entrypoints.report.quoted_lines import QuotedLines
 from affidavit.index.filtered import View
 from affidavit.investigation import Analysis

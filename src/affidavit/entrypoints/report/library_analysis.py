@@ -10,7 +10,7 @@ from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.finding import ByteRange, Evidence
 from affidavit.investigation import Analysis
-from affidavit.nodes.library.library import Library, Shelf
+from affidavit.nodes.library.indexed_bundles import Library, Shelf
 from affidavit.nodes.library.stored_lines import StoredLines
 
 

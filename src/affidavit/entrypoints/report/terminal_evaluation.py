@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.table import Table
 
-from affidavit.entrypoints.report.evaluation_incidents import print_attacks, print_incidents
+from affidavit.entrypoints.report.terminal_incident_evaluation import print_attacks, print_incidents
 from affidavit.entrypoints.report.terminal_output import text
+from affidavit.evaluation.nodes.evaluated_tools import ANALYZE
 from affidavit.evaluation.nodes.result import EvaluationResult, NodesResult, ScenarioResult, compared
-from affidavit.evaluation.nodes.tools import ANALYZE
 
 _TROUBLES = 5
 _DIFF_LINES = 12

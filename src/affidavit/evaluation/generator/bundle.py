@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from affidavit.evaluation.generator.archives import stored_gzip, tarball
 from affidavit.evaluation.generator.bundle_truth import BundleTruth
 from affidavit.evaluation.generator.command_outputs import put_outputs
-from affidavit.evaluation.generator.data import Data, load, mapping
+from affidavit.evaluation.generator.data_files import Data, load, mapping
 from affidavit.evaluation.generator.faults import edits
 from affidavit.evaluation.generator.logs import Streams, put_logs, streams_of
 from affidavit.evaluation.generator.node import GeneratedNode, node_of

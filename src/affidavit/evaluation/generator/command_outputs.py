@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from random import Random
 
 from affidavit.evaluation.generator.bundle_truth import Problem
-from affidavit.evaluation.generator.data import Data, load, mapping, texts
+from affidavit.evaluation.generator.data_files import Data, load, mapping, texts
 from affidavit.evaluation.generator.faults import PlantedEdit
 from affidavit.evaluation.generator.tree import Tree
 

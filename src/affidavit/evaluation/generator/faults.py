@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from affidavit.evaluation.generator import data
-from affidavit.evaluation.generator.data import items, load, mapping, texts
-from affidavit.evaluation.generator.events import DaemonEvent, Mark, pid_words
+from affidavit.evaluation.generator import data_files
+from affidavit.evaluation.generator.daemon_events import DaemonEvent, Mark, pid_words
+from affidavit.evaluation.generator.data_files import items, load, mapping, texts
 from affidavit.evaluation.generator.node import GeneratedNode
 from affidavit.evaluation.generator.text.template_slots import Writer
 
@@ -33,7 +33,7 @@ class PlantedEdit:
 
 
 def fault_names() -> tuple[str, ...]:
-    return data.names("faults")
+    return data_files.names("faults")
 
 
 def planted(node: GeneratedNode, fault: str) -> Iterator[DaemonEvent]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from affidavit.evaluation.generator.bundle_truth import Problem
-from affidavit.evaluation.generator.data import Data, items, load, mapping, texts
-from affidavit.evaluation.generator.events import DaemonEvent, Mark, noise
+from affidavit.evaluation.generator.daemon_events import DaemonEvent, Mark, noise
+from affidavit.evaluation.generator.data_files import Data, items, load, mapping, texts
 from affidavit.evaluation.generator.faults import planted
 from affidavit.evaluation.generator.node import Container, GeneratedNode, Pod
 from affidavit.evaluation.generator.text.clock_text import stamp

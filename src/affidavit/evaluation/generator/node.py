@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
-from affidavit.evaluation.generator.data import items, load, mapping, texts
+from affidavit.evaluation.generator.data_files import items, load, mapping, texts
 from affidavit.evaluation.generator.spec import BundleSpec
 from affidavit.evaluation.generator.text.template_slots import Writer
 

@@ -11,7 +11,7 @@ from typing import Any
 from affidavit.errors import AffidavitError, InputRefused
 from affidavit.evaluation.incidents.metrics import IncidentRun
 from affidavit.evaluation.incidents.node_scenarios import NodeIncidentScenario
-from affidavit.evaluation.incidents.runs import REMAINING
+from affidavit.evaluation.incidents.workload_runs import REMAINING
 from affidavit.evaluation.nodes.bundles import place
 from affidavit.evaluation.nodes.verdicts.runs import remove_files
 from affidavit.evidence.diagnosis import Grade, ProducedBy
@@ -20,9 +20,9 @@ from affidavit.incidents.intake.event_reader import read_alert
 from affidavit.incidents.store.state import Status
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.investigation import analyze
-from affidavit.nodes.ingest.ingest import ingest
-from affidavit.nodes.library.library import IndexMarker, Library
-from affidavit.verification.verify import verify
+from affidavit.nodes.ingest.bundle_intake import ingest
+from affidavit.nodes.library.indexed_bundles import IndexMarker, Library
+from affidavit.verification.pointer_check import verify
 
 
 def run_node_incident(

@@ -19,7 +19,7 @@ from affidavit.incidents.store.state import Status
 from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.verification.ledger_entry import Entry
-from affidavit.verification.verify import verify
+from affidavit.verification.pointer_check import verify
 
 REMAINING = timedelta(minutes=5)
 

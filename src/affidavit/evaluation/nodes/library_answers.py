@@ -14,14 +14,14 @@ from typing import Any, cast
 
 from affidavit.errors import AffidavitError
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
+from affidavit.evaluation.nodes.evaluated_tools import MeasuredAnswer
 from affidavit.evaluation.nodes.library_questions import CLUSTER, NEIGHBOUR, QUESTIONS, Ask, Asked
-from affidavit.evaluation.nodes.tools import MeasuredAnswer
 from affidavit.evidence.citation_check import check
 from affidavit.investigation import analyze
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.ingest.ingest import ingest
+from affidavit.nodes.ingest.bundle_intake import ingest
 from affidavit.nodes.ingest.store_bundle import Origin
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.library.object_keys import instance_in
 
 MakeLibrary = Callable[[Path, Knowledge], Library]

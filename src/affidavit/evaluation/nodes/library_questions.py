@@ -8,12 +8,12 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from affidavit.evidence.finding import Finding
-from affidavit.nodes.library.library import Library, Shelf
+from affidavit.nodes.library.indexed_bundles import Library, Shelf
 from affidavit.nodes.questions.artifact import artifact
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.files import list_bundle_files
-from affidavit.nodes.questions.fleet import cluster_health, compare_nodes
-from affidavit.nodes.questions.network_storage import network_diagnostics, storage_diagnostics
+from affidavit.nodes.questions.network_and_storage import network_diagnostics, storage_diagnostics
+from affidavit.nodes.questions.node_comparison import cluster_health, compare_nodes
 from affidavit.nodes.questions.quick_triage import quick_triage
 from affidavit.nodes.questions.read import read
 from affidavit.nodes.questions.search import search
@@ -22,8 +22,8 @@ from affidavit.nodes.questions.validate import validate
 from affidavit.nodes.questions.verify_report import verify_report
 from affidavit.nodes.wire.files import ArtifactAnswer, ArtifactRequest, ListBundleFilesRequest
 from affidavit.nodes.wire.findings_page import ErrorsRequest
-from affidavit.nodes.wire.fleet import ClusterHealthRequest, CompareNodesRequest
-from affidavit.nodes.wire.network_storage import DiagnosticsRequest
+from affidavit.nodes.wire.network_and_storage import DiagnosticsRequest
+from affidavit.nodes.wire.node_comparison import ClusterHealthRequest, CompareNodesRequest
 from affidavit.nodes.wire.read import ReadRequest
 from affidavit.nodes.wire.search import SearchRequest
 from affidavit.nodes.wire.summarize import SummarizeRequest

@@ -11,12 +11,12 @@ from affidavit.errors import InputRefused
 from affidavit.evaluation.gates import GateResult
 from affidavit.evaluation.incidents.adversarial import AdversarialResult, adversarial_numbers
 from affidavit.evaluation.incidents.result import IncidentsResult, Numbers, incident_numbers
+from affidavit.evaluation.nodes.accepted_answers import AnswerChange
+from affidavit.evaluation.nodes.evaluated_tools import ANALYZE, is_complete
 from affidavit.evaluation.nodes.metrics import Tally, metrics_of, rounded, total
-from affidavit.evaluation.nodes.mutations import Mutation
-from affidavit.evaluation.nodes.regression import AnswerChange
+from affidavit.evaluation.nodes.rule_removals import Mutation
 from affidavit.evaluation.nodes.runs import ScenarioRun
-from affidavit.evaluation.nodes.tools import ANALYZE, is_complete
-from affidavit.evaluation.nodes.verdicts.judge import JudgedVerdict
+from affidavit.evaluation.nodes.verdicts.judged_case import JudgedVerdict
 
 VERSION = "1.0"
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from affidavit.bundle.layout import FileKind
 from affidavit.errors import AffidavitError
 from affidavit.evaluation.nodes.bundles import PlacedBundle, place
+from affidavit.evaluation.nodes.evaluated_tools import ANALYZE, TOOLS, MeasuredAnswer, analyze_answer
 from affidavit.evaluation.nodes.judge import Judgement, judge
 from affidavit.evaluation.nodes.library_answers import MakeLibrary, library_answers, stock
 from affidavit.evaluation.nodes.metrics import Tally, tally_of
 from affidavit.evaluation.nodes.scenario import Scenario
-from affidavit.evaluation.nodes.tools import ANALYZE, TOOLS, MeasuredAnswer, analyze_answer
 from affidavit.evidence.citation_check import check
 from affidavit.evidence.finding import Finding
 from affidavit.index.scanning.rule_slots import slots_of

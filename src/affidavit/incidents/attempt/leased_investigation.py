@@ -17,12 +17,12 @@ from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.incidents.attempt.result_check import judged, proven
 from affidavit.incidents.attempt.without_chat_model import TOKEN_BUDGET, gather_context
 from affidavit.incidents.delivery_outcome import Handled
-from affidavit.incidents.equipment import Equipment
-from affidavit.incidents.evidence.node_state import TOOL as NODE_STATE
+from affidavit.incidents.evidence.control_plane_view import TOOL as NODE_STATE
 from affidavit.incidents.evidence.readiness import TOOL as EVIDENCE
 from affidavit.incidents.evidence.readiness import EvidenceAwaited, EvidenceReady, needs_evidence
 from affidavit.incidents.store.progress import StoredProgress, ledger_of
 from affidavit.incidents.store.state import MOST_ATTEMPTS, Lease, Status
+from affidavit.incidents.supervisor_dependencies import Equipment
 from affidavit.ports.json import JsonValue
 from affidavit.ports.table import Put
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.attempt.about_incident import about_incident
+from affidavit.incidents.attempt.allowed_names import about_incident
 from affidavit.incidents.attempt.diagnostician import AgentResult, RunOutcome
 from affidavit.incidents.attempt.ledger import Entry
 from affidavit.incidents.incident import Incident

@@ -9,9 +9,9 @@ from affidavit.incidents.attempt.diagnostician import AgentResult, RunOutcome
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.incidents.attempt.result_check import proven
 from affidavit.incidents.attempt.without_chat_model import Degraded, gather_context
-from affidavit.incidents.equipment import Equipment
 from affidavit.incidents.store.state import IncidentState
 from affidavit.incidents.store.stored_diagnoses import IncidentContext
+from affidavit.incidents.supervisor_dependencies import Equipment
 from affidavit.ports.table import Put
 
 _WHY = "every worker died before it was done; this rests on what they had recorded until then"

@@ -15,8 +15,8 @@ from affidavit.incidents.attempt.ledger import Entry
 from affidavit.ports.json import JsonValue
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor
+from affidavit.verification.pointer_check import verify_pointer
 from affidavit.verification.pointer_lookup import Located, locate
-from affidavit.verification.verify import verify_pointer
 
 # What a quote grows to at most when it must become the whole text around it.
 LONGEST_REWRITTEN = 10_000

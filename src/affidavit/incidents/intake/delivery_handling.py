@@ -14,7 +14,7 @@ from affidavit.incidents.intake.event_reader import AlertReading, BadRecord, Bun
 from affidavit.incidents.intake.foreign_alerts import ForeignAlert
 from affidavit.incidents.intake.node_gate import NoNodeOfOurs
 from affidavit.incidents.supervisor import Supervisor
-from affidavit.ports.objects import ObjectStore
+from affidavit.ports.object_store import ObjectStore
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.alert_incident import Envelope, NotAFault, UnreadableAlert
-from affidavit.incidents.intake.hooks.labels import NO_NAMES, LabelNames
+from affidavit.incidents.intake.hooks.label_mapping import NO_NAMES, LabelNames
 from affidavit.incidents.intake.node_alerts import RESOLVED, of_alertmanager
 from affidavit.ports.notice import AlertOrigin
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.notices.channel import Channel
-from affidavit.incidents.notices.notice import PLAIN, NoticeStyle, notice_of
+from affidavit.incidents.notices.incident_notice import PLAIN, NoticeStyle, notice_of
 from affidavit.incidents.notices.sent_notices import ToldState, ToldStates
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.state import IncidentState

@@ -7,7 +7,7 @@ from datetime import datetime
 from affidavit.errors import EvidenceUnavailable
 from affidavit.incidents.store.blobs import Records
 from affidavit.ports.json import JsonValue
-from affidavit.ports.objects import ObjectStore
+from affidavit.ports.object_store import ObjectStore
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

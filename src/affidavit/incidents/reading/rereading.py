@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.citation_check import ByteSource
-from affidavit.incidents.attempt.about_incident import about_incident
+from affidavit.incidents.attempt.allowed_names import about_incident
 from affidavit.incidents.attempt.ledger import Entry
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.blobs import Records

@@ -9,7 +9,7 @@ from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.attempt.ledger import Entry
 from affidavit.incidents.incident import IncidentId
 from affidavit.ports.json import JsonValue
-from affidavit.ports.objects import ObjectMissing, ObjectStore
+from affidavit.ports.object_store import ObjectMissing, ObjectStore
 from affidavit.verification.ledger_entry import entry_from_json
 
 PURPOSE = "incidents"

@@ -12,7 +12,7 @@ from affidavit.evidence.diagnosis import NO_TOKENS, Diagnosis, TokenUsage
 from affidavit.incidents.attempt.diagnostician import AgentResult
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.blobs import Records
-from affidavit.incidents.store.reasoning_chain import TURNS_KEPT, Message, shortened
+from affidavit.incidents.store.reasoning_shortening import TURNS_KEPT, Message, shortened
 from affidavit.incidents.store.state import IncidentState, Lease
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import JsonValue

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from affidavit.index.times.clock import UNKNOWN, Micros
+from affidavit.index.times.bundle_clock import UNKNOWN, Micros
 from affidavit.index.times.timestamps import SECOND
 
 MOST_STARTS = 3

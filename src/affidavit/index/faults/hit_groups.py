@@ -17,7 +17,7 @@ from affidavit.index.faults.episodes import (
 )
 from affidavit.index.scanning.hits import FileHits
 from affidavit.index.scanning.rule_slots import Slot
-from affidavit.index.times.clock import UNKNOWN, BundleClock, Micros, time_of
+from affidavit.index.times.bundle_clock import UNKNOWN, BundleClock, Micros, time_of
 from affidavit.rules.entities import SEARCHED
 
 # Lines of a finding that are read for the names in them: the first and the last ones.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from affidavit.index.faults.episodes import Named, in_order
-from affidavit.index.times.clock import UNKNOWN, Micros
+from affidavit.index.times.bundle_clock import UNKNOWN, Micros
 from affidavit.index.times.timestamps import SECOND
 
 # What worked so soon, after so few tries, was no outage.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from affidavit.bundle.safety.opening import open_without_links
+from affidavit.bundle.safety.link_free_opening import open_without_links
 from affidavit.index.scanning.hits import NO_HITS, FileHits, joined_hits
 
 PART = 8 << 20

@@ -8,7 +8,7 @@ from affidavit.bundle.byte_spans import tail_of
 from affidavit.bundle.layout import FileRole, component_of
 from affidavit.bundle.wrapped_lines import unwrapped
 from affidavit.evidence.utf16 import text_of
-from affidavit.index.times.clock import UNKNOWN, BundleClock
+from affidavit.index.times.bundle_clock import UNKNOWN, BundleClock
 from affidavit.index.times.timestamps import PREFIX, stamp_of
 
 # Bytes at the end of a file in which the program's last line is looked for.

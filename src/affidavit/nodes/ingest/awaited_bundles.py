@@ -6,7 +6,7 @@ from datetime import timedelta
 from affidavit.nodes.ingest.ingest_records import IngestRecord, outcome_of, records_of
 from affidavit.nodes.ingest.uploads import upload_of
 from affidavit.ports.node_collector import Execution
-from affidavit.ports.objects import ObjectMissing, ObjectStore
+from affidavit.ports.object_store import ObjectMissing, ObjectStore
 from affidavit.ports.table import Table
 
 # The clocks of S3 and SSM need not agree to the second.

@@ -20,7 +20,7 @@ from affidavit.nodes.ingest.ingest_records import receipt, record_failed, record
 from affidavit.nodes.ingest.store_bundle import Analyzed, Filing, Ingested, Origin
 from affidavit.nodes.ingest.uploads import Upload, upload_of
 from affidavit.nodes.library.cluster_nodes import record_node
-from affidavit.nodes.library.library import IndexMarker, Library
+from affidavit.nodes.library.indexed_bundles import IndexMarker, Library
 from affidavit.nodes.library.pattern_counts import count_bundle
 from affidavit.progress import who_waits
 

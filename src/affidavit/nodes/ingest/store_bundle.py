@@ -12,7 +12,7 @@ from affidavit.errors import InputRefused, UpstreamFailed
 from affidavit.evidence.finding import Evidence
 from affidavit.index.record import FindingsIndex, index_from_json, index_to_json
 from affidavit.nodes.ingest.uploads import Upload
-from affidavit.nodes.library.library import FOREIGN, IndexMarker, Library, LibraryHome
+from affidavit.nodes.library.indexed_bundles import FOREIGN, IndexMarker, Library, LibraryHome
 from affidavit.nodes.library.object_keys import (
     EXTRACTED,
     INDEX,
@@ -25,7 +25,7 @@ from affidavit.nodes.library.object_keys import (
     prefix_of,
 )
 from affidavit.nodes.library.upload_origin import OriginProof, Uploader, UploadOrigin, origin_of_upload
-from affidavit.ports.objects import ObjectMissing, ObjectStore
+from affidavit.ports.object_store import ObjectMissing, ObjectStore
 
 PURPOSE = "ingest"
 # Writing an object is waiting: for S3, or for the disk to sync.

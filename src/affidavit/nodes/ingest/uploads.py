@@ -7,7 +7,7 @@ from pathlib import Path
 from affidavit.errors import InputRefused
 from affidavit.nodes.ingest.ingest_records import fingerprint_of
 from affidavit.nodes.library.object_keys import instance_in
-from affidavit.ports.objects import ObjectMissing, ObjectStore
+from affidavit.ports.object_store import ObjectMissing, ObjectStore
 
 
 @dataclass(frozen=True, kw_only=True)

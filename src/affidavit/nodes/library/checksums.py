@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from affidavit.bundle.manifest import FileStatus, ManifestFile
-from affidavit.ports.objects import ObjectMissing, ObjectStore
+from affidavit.ports.object_store import ObjectMissing, ObjectStore
 from affidavit.progress import Waiting, who_waits
 
 # Digests are computed outside the interpreter's lock.

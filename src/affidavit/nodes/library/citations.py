@@ -7,7 +7,7 @@ from affidavit.errors import InputRefused, NotFound
 from affidavit.evidence.citation_check import CitationCheck, check
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
 from affidavit.evidence.finding import Evidence, Finding
-from affidavit.nodes.library.library import Library, Shelf
+from affidavit.nodes.library.indexed_bundles import Library, Shelf
 from affidavit.nodes.search.saved_searches import KeptSearch, find_search
 
 _LISTED = 20

@@ -1,6 +1,6 @@
 """Which nodes of a cluster have a bundle, kept so that no listing of every object is needed."""
 
-from affidavit.nodes.library.library import IndexMarker
+from affidavit.nodes.library.indexed_bundles import IndexMarker
 from affidavit.ports.table import Put, Table
 
 _NODE = "NODE#"

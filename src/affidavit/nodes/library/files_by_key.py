@@ -1,9 +1,9 @@
 """Find the stored file that a caller's key names. Only files of a bundle that has been indexed exist for callers."""
 
 from affidavit.errors import InputRefused, NotFound
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.library.object_keys import EXTRACTED, REGION, BundleKey, bundle_key, other_home, prefix_of
-from affidavit.ports.objects import StoredObject
+from affidavit.ports.object_store import StoredObject
 
 _OTHER_BUNDLES = "bundles"
 

@@ -30,7 +30,7 @@ from affidavit.nodes.library.stored_lines import LineIndexes, StoredLines
 from affidavit.nodes.library.upload_origin import OriginProof
 from affidavit.ports.clock import Clock
 from affidavit.ports.node_directory import NodeDirectory
-from affidavit.ports.objects import ObjectMissing, ObjectStore, StoredObject
+from affidavit.ports.object_store import ObjectMissing, ObjectStore, StoredObject
 from affidavit.ports.table import Table
 from affidavit.redaction.redact import Redactor
 

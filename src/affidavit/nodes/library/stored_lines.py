@@ -8,7 +8,7 @@ from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.finding import ByteRange, Evidence
 from affidavit.nodes.library.lru import LruCache
 from affidavit.nodes.library.object_keys import bundle_key
-from affidavit.ports.objects import ObjectMissing, ObjectStore
+from affidavit.ports.object_store import ObjectMissing, ObjectStore
 from affidavit.progress import who_waits
 
 # A few bytes per 64 KiB of file each.

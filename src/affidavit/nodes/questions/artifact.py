@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from affidavit.errors import InputRefused
-from affidavit.nodes.library.library import Library
-from affidavit.nodes.library.log_files import stored_file
+from affidavit.nodes.library.files_by_key import stored_file
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.library.object_keys import bundle_key
 from affidavit.nodes.wire.files import ArtifactAnswer, ArtifactRequest
 

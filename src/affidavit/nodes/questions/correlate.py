@@ -13,7 +13,7 @@ from affidavit.index.record import FindingsIndex
 from affidavit.nodes.correlation.correlate import Correlation
 from affidavit.nodes.correlation.correlate import correlate as correlated
 from affidavit.nodes.correlation.timeline import Cluster, Event
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.wire.correlate import (
     ChainRecord,
     ClusterRecord,

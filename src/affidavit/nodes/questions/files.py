@@ -7,7 +7,7 @@ from affidavit.bundle.layout import FileKind, role_of
 from affidavit.bundle.manifest import FileStatus, FileType, Manifest, ManifestFile
 from affidavit.errors import NotFound
 from affidavit.evidence.coverage import Coverage, SkipReason
-from affidavit.nodes.library.library import IndexMarker, Library
+from affidavit.nodes.library.indexed_bundles import IndexMarker, Library
 from affidavit.nodes.library.object_keys import EXTRACTED
 from affidavit.nodes.wire.files import BundleFile, ListBundleFilesAnswer, ListBundleFilesRequest
 from affidavit.wire.byte_budget import fit

@@ -18,11 +18,11 @@ from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
 from affidavit.evidence.finding import Evidence, FaultState, Finding
 from affidavit.evidence.severity import Severity
 from affidavit.matching.patterns import byte_options
-from affidavit.nodes.library.library import Library, Shelf
+from affidavit.nodes.library.indexed_bundles import Library, Shelf
 from affidavit.nodes.questions.files import files_of
 from affidavit.nodes.search.line_evidence import clock_of, evidence_of
 from affidavit.nodes.search.located_lines import LineSpan
-from affidavit.nodes.wire.network_storage import CheckStatus, DiagnosticCheck, DiagnosticsAnswer, DiagnosticsRequest
+from affidavit.nodes.wire.network_and_storage import CheckStatus, DiagnosticCheck, DiagnosticsAnswer, DiagnosticsRequest
 from affidavit.nodes.wire.shared_fields import trust_in_form
 from affidavit.wire.byte_budget import fit, more_bytes
 from affidavit.wire.records import again, cut

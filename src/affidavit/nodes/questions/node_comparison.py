@@ -11,9 +11,9 @@ from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 from affidavit.nodes.ingest.served_folder import LOCAL
 from affidavit.nodes.library.cluster_nodes import recorded_nodes
-from affidavit.nodes.library.library import Library, Shelf
+from affidavit.nodes.library.indexed_bundles import Library, Shelf
 from affidavit.nodes.wire.findings_page import SeverityCounts
-from affidavit.nodes.wire.fleet import (
+from affidavit.nodes.wire.node_comparison import (
     ClusterHealthAnswer,
     ClusterHealthRequest,
     ComparedNode,

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from affidavit.evidence.confidence import Confidence
 from affidavit.evidence.finding import Finding
-from affidavit.evidence.folding import by_rule
+from affidavit.evidence.finding_groups import by_rule
 from affidavit.nodes.correlation.correlate import Correlation, correlate
-from affidavit.nodes.library.library import IndexMarker, Library, Shelf
-from affidavit.nodes.questions.network_storage import known_areas
+from affidavit.nodes.library.indexed_bundles import IndexMarker, Library, Shelf
+from affidavit.nodes.questions.network_and_storage import known_areas
 from affidavit.nodes.questions.summarize import recommendations
 from affidavit.nodes.questions.validate import validate
 from affidavit.nodes.wire.correlate import ChainRecord

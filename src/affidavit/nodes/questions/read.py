@@ -6,10 +6,10 @@ from pydantic_core import to_json
 
 from affidavit.bundle.line_index import line_start
 from affidavit.errors import InputRefused
-from affidavit.nodes.library.library import Library
-from affidavit.nodes.library.log_files import log_file
+from affidavit.nodes.library.files_by_key import log_file
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.wire.read import ReadAnswer, ReadRequest
-from affidavit.ports.objects import ObjectStore, StoredObject
+from affidavit.ports.object_store import ObjectStore, StoredObject
 from affidavit.wire.records import NextCall, TruncationInfo, cut
 
 # What an answer can carry; longer lines are offered as a link to the file.

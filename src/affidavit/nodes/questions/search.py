@@ -12,7 +12,7 @@ from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
 from affidavit.evidence.finding import Evidence, Finding
 from affidavit.evidence.severity import Severity
-from affidavit.nodes.library.library import Library, Shelf
+from affidavit.nodes.library.indexed_bundles import Library, Shelf
 from affidavit.nodes.questions.files import files_of
 from affidavit.nodes.search.hidden_lines import scan_redacted
 from affidavit.nodes.search.line_evidence import clock_of, evidence_of

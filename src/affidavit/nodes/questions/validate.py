@@ -7,7 +7,7 @@ from affidavit.bundle.manifest import Manifest
 from affidavit.errors import EvidenceUnavailable, NotFound
 from affidavit.evidence.coverage import SkippedFile, SkipReason, cover
 from affidavit.nodes.library.checksums import Compared, Standing, compare_files
-from affidavit.nodes.library.library import IndexMarker, Library
+from affidavit.nodes.library.indexed_bundles import IndexMarker, Library
 from affidavit.nodes.wire.shared_fields import gaps_in_form
 from affidavit.nodes.wire.validate import CheckedCoverage, CorruptedFile, ValidateAnswer, ValidateRequest
 from affidavit.ports.table import Key

@@ -10,7 +10,7 @@ from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import EXCERPT_CHARACTERS, ByteRange, Evidence, LineRange, Occurrence
 from affidavit.nodes.library.citations import Citable, citable, coverage_of, recheck
 from affidavit.nodes.library.hidden_text import CONTEXT
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.wire.verify_report import (
     ClaimVerdict,
     JudgedClaim,

@@ -10,7 +10,7 @@ import numpy as np
 from affidavit.bundle.line_index import STRIDE, LineIndex
 from affidavit.evidence.finding import ByteRange, Evidence, LineRange, excerpt_of
 from affidavit.index.record import ClockNote
-from affidavit.index.times.clock import BundleClock, time_of
+from affidavit.index.times.bundle_clock import BundleClock, time_of
 from affidavit.index.times.timestamps import PREFIX, stamp_of
 from affidavit.nodes.library.stored_lines import LineIndexes
 from affidavit.nodes.search.located_lines import LineSpan

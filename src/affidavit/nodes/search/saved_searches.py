@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from affidavit.errors import InputRefused, NotFound
 from affidavit.evidence.finding import Evidence, Finding, Occurrence
 from affidavit.evidence.severity import Severity
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.library.object_keys import SEARCHES, prefix_of
 from affidavit.ports.table import Key, Put
 

@@ -10,8 +10,8 @@ from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.arns import alias_of
-from affidavit.remediation.actions.document_values import at_path, is_about_function
-from affidavit.remediation.plan.plan import UndoClass
+from affidavit.remediation.actions.source_document_values import at_path, is_about_function
+from affidavit.remediation.plan.sealed_plan import UndoClass
 
 
 class AliasArguments(Arguments):

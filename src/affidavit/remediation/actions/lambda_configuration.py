@@ -12,9 +12,9 @@ from affidavit.ports.aws_calls import VARIABLES_OF, ApiCall, StateReader
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.arns import function_name
-from affidavit.remediation.actions.document_values import at_path, has_path, is_about_function
-from affidavit.remediation.actions.trail_events import items
-from affidavit.remediation.plan.plan import UndoClass
+from affidavit.remediation.actions.source_document_values import at_path, has_path, is_about_function
+from affidavit.remediation.actions.trail_event_fields import items
+from affidavit.remediation.plan.sealed_plan import UndoClass
 
 # Where each stands in GetFunctionConfiguration, and in the request that CloudTrail records.
 # Variables are never written down: what is kept is the published version that has the same ones.

@@ -9,8 +9,8 @@ from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.arns import mapping_id
-from affidavit.remediation.actions.document_values import at_path
-from affidavit.remediation.plan.plan import UndoClass
+from affidavit.remediation.actions.source_document_values import at_path
+from affidavit.remediation.plan.sealed_plan import UndoClass
 
 _ENABLED, _DISABLED = ("Enabled", "Enabling", "Creating"), ("Disabled", "Disabling")
 

@@ -12,14 +12,14 @@ from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.table import ConditionFailed, Write
 from affidavit.remediation.actions.action_type import ActionType, Aim
 from affidavit.remediation.actions.catalog import action_type, patience
-from affidavit.remediation.citations import Citations
+from affidavit.remediation.citation_rereading import Citations
+from affidavit.remediation.execution.function_symptoms import SymptomReader
 from affidavit.remediation.execution.other_writers import Bystanders
 from affidavit.remediation.execution.start_limits import EXECUTOR_LEASE, Starts
-from affidavit.remediation.execution.symptoms import SymptomReader
 from affidavit.remediation.kill_switch import KillSwitch
-from affidavit.remediation.plan.plan import Action, Plan
 from affidavit.remediation.plan.rendering import unified
 from affidavit.remediation.plan.seal import sha256_of
+from affidavit.remediation.plan.sealed_plan import Action, Plan
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore
 

@@ -8,8 +8,8 @@ from affidavit.evidence.subject import SubjectKind
 from affidavit.ports.cluster.access import ClusterPlace
 from affidavit.ports.cluster.control_plane import ControlPlane
 from affidavit.ports.node_directory import NodeDirectory
-from affidavit.remediation.execution.symptoms import SymptomReader, SymptomSeen
-from affidavit.remediation.plan.plan import Symptom
+from affidavit.remediation.execution.function_symptoms import SymptomReader, SymptomSeen
+from affidavit.remediation.plan.sealed_plan import Symptom
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,8 +21,8 @@ from affidavit.ports.table import (
     Update,
     Write,
 )
-from affidavit.remediation.approvals.approval import StartClaim
-from affidavit.remediation.plan.plan import Plan
+from affidavit.remediation.approvals.plan_decisions import StartClaim
+from affidavit.remediation.plan.sealed_plan import Plan
 from affidavit.remediation.record.store import PlanRow
 
 # Longer than the credentials live: an executor that is taken for dead can call nothing any more.

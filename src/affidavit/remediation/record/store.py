@@ -11,10 +11,10 @@ from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import Status, state_key
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item, JsonValue
-from affidavit.ports.objects import ObjectMissing, ObjectStore
+from affidavit.ports.object_store import ObjectMissing, ObjectStore
 from affidavit.ports.table import Absent, AllOf, ConditionFailed, Equals, Key, Put, Table, Update, Write
-from affidavit.remediation.plan.plan import Plan, PlanId
 from affidavit.remediation.plan.seal import Seal, plan_bytes, plan_from_bytes, seal_of
+from affidavit.remediation.plan.sealed_plan import Plan, PlanId
 from affidavit.remediation.record.chain import NOTHING, RecordEntry, entry_from_text
 from affidavit.remediation.record.phases import Phase
 

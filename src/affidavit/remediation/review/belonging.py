@@ -6,8 +6,8 @@ from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.json import Item, JsonValue
-from affidavit.remediation.plan.plan import Action
-from affidavit.remediation.review.source_words import keeps, last, listed, mapping
+from affidavit.remediation.plan.sealed_plan import Action
+from affidavit.remediation.review.source_reading import keeps, last, listed, mapping
 
 
 def foreign_target(action: Action, subject: Subject, said: SourceDocument, reader: StateReader) -> Iterator[str]:

@@ -6,8 +6,8 @@ from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.iam.policy_scope import widenings
-from affidavit.remediation.plan.plan import Action
-from affidavit.remediation.review.source_words import asked, kept, last, mapping, policy
+from affidavit.remediation.plan.sealed_plan import Action
+from affidavit.remediation.review.source_reading import asked, kept, last, mapping, policy
 
 
 def widened_policy(action: Action, said: SourceDocument, reader: StateReader) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from affidavit.ports.argument_sources import GOOD_VARIABLES, SourceDocument, SourceKind
 from affidavit.ports.json import Item, JsonValue
-from affidavit.remediation.plan.plan import Action
+from affidavit.remediation.plan.sealed_plan import Action
 from affidavit.remediation.review.network_scope import allows_entry, allows_route, allows_rule
 from affidavit.remediation.review.node_checks import (
     is_target_group,
@@ -16,7 +16,7 @@ from affidavit.remediation.review.node_checks import (
     runs_our_document,
 )
 from affidavit.remediation.review.policy_checks import inline_policy
-from affidavit.remediation.review.source_words import asked, is_call, is_function, keeps, kept, last, listed, mapping
+from affidavit.remediation.review.source_reading import asked, is_call, is_function, keeps, kept, last, listed, mapping
 
 Check = Callable[[Item, str, SourceDocument], bool]
 """Of the arguments and the target: whether the source says so."""

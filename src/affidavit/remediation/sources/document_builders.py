@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from affidavit.baselines.state_parts import mapping
+from affidavit.baselines.state_assembly import mapping
 from affidavit.baselines.store import KnownGood
 from affidavit.ports.argument_sources import GOOD_VARIABLES, ArgumentSource, SourceDocument, SourceKind
 from affidavit.ports.json import Item

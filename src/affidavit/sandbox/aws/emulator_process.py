@@ -39,7 +39,7 @@ def main() -> None:
     from affidavit.sandbox.aws.emulated.scaling_groups import add_scaling_groups
     from affidavit.sandbox.aws.emulated.trail_callers import name_callers
     from affidavit.sandbox.aws.emulated_keys import give_functions_random_keys, secret_of
-    from affidavit.sandbox.aws.trail_names import name_resources
+    from affidavit.sandbox.aws.trail_resource_names import name_resources
 
     give_functions_random_keys()
     emulator: Any = app

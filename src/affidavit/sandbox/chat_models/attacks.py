@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from affidavit.agent.tools import SUBMIT
+from affidavit.agent.tool_specifications import SUBMIT
 from affidavit.sandbox.chat_models.bedrock import ConverseRequest, Reply, Script, ScriptedText
 from affidavit.sandbox.chat_models.forgeries import FORGERIES, forged
-from affidavit.sandbox.chat_models.scripts import alert_in, answered_in, good
+from affidavit.sandbox.chat_models.honest_model import alert_in, answered_in, good
 
 Twist = Callable[[dict[str, Any], random.Random], None]
 """Changes an honest submission in place."""

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from affidavit.agent.chat.offline import Answered
+from affidavit.agent.tool_specifications import SUBMIT
 from affidavit.agent.toolbox.shown_answer import answer_shown
-from affidavit.agent.tools import SUBMIT
 from affidavit.evaluation.incidents.absence_sentences import ABSENCES
 from affidavit.ports.json import JsonValue
 from affidavit.sandbox.chat_models.bedrock import ConverseRequest, Reply, Script, ScriptedText
-from affidavit.sandbox.chat_models.scripts import answered_in, good
+from affidavit.sandbox.chat_models.honest_model import answered_in, good
 
 Pointer = dict[str, Any]
 Answers = Mapping[str, Mapping[str, JsonValue]]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from affidavit.agent.chat.offline import Answered, next_move
-from affidavit.agent.tools import SUBMIT
+from affidavit.agent.tool_specifications import SUBMIT
 from affidavit.sandbox.chat_models.bedrock import ConverseRequest, Hangs, Refuses, Reply, Script, ScriptedText
 
 

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy
 from affidavit.verification.claims.contradicted_values import doubtful_value
-from affidavit.verification.obligations.changes import change_findings
+from affidavit.verification.obligations.change_claims import change_findings
 from affidavit.verification.obligations.evaluate import open_needs
 from affidavit.verification.obligations.false_denials import denied_facts
 from affidavit.verification.obligations.incident_facts import Situation
 from affidavit.verification.obligations.node_conclusions import node_findings
 from affidavit.verification.obligations.state_claims import state_findings
 from affidavit.verification.text.check import TextFindings
-from affidavit.verification.text.orders import gives_orders, refuses_orders
 from affidavit.verification.text.passages import Place, passages
+from affidavit.verification.text.prompt_injection import gives_orders, refuses_orders
 from affidavit.verification.text.recorded_answers import Answers
 from affidavit.verification.text.word_findings import WordFinding
 

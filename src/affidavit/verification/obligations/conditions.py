@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.verification.obligations.incident_facts import CONFIG, IAM, NETWORK, Situation, texts_of
-from affidavit.workloads.delivery import DELIVERIES, sending_action
 from affidavit.workloads.denials import denials_in
+from affidavit.workloads.event_destinations import DELIVERIES, sending_action
 
 _ACTION = re.compile(r"(?i)not authorized to perform:? `?([a-z0-9-]+:[A-Za-z*]+)")
 _PRINCIPAL = re.compile(r"(?:User|Principal|user|principal):? `?(arn:aws[\w-]*:(?:sts|iam)::\d*:[^\s\"'`]+)")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer, RemediationStep, RiskLevel
-from affidavit.verification.text.orders import gives_orders, refuses_orders
+from affidavit.verification.text.prompt_injection import gives_orders, refuses_orders
 from affidavit.verification.text.word_patterns import first_match, word_patterns
 from affidavit.yaml_loading import load_yaml
 

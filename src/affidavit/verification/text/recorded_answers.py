@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 
 from affidavit.ports.json import JsonValue
 from affidavit.verification.ledger_entry import Entry
-from affidavit.verification.text.name_variants import cores_of, squeezed
-from affidavit.verification.text.orders import gives_orders
+from affidavit.verification.text.disguised_names import cores_of, squeezed
+from affidavit.verification.text.prompt_injection import gives_orders
 from affidavit.verification.text.quantities import KEYED, UNITS, Dimension, quantities
 from affidavit.verification.text.vocabulary import is_our_word
 

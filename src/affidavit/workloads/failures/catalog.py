@@ -15,7 +15,7 @@ from typing import Any
 import re2
 
 from affidavit.evidence.diagnosis import FaultType
-from affidavit.workloads.runs.wordings import checked_pattern
+from affidavit.workloads.runs.runtime_wordings import checked_pattern
 from affidavit.yaml_loading import load_yaml
 
 # Look-alikes before what they look like, causes before the words of whoever passed them on.

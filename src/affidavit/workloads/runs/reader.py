@@ -8,7 +8,7 @@ from typing import Any
 from affidavit.workloads.runs.errors import error_in
 from affidavit.workloads.runs.lines import Line, LineKind, LogLevel, json_object, read_line
 from affidavit.workloads.runs.run import Ending, Run, Statement
-from affidavit.workloads.runs.wordings import is_noise, is_unhandled
+from affidavit.workloads.runs.runtime_wordings import is_noise, is_unhandled
 
 # Half a character: no pattern engine reads it, and no store keeps it.
 _LONE = re.compile("[\ud800-\udfff]")

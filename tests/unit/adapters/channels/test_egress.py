@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from affidavit.adapters.channels.egress import Egress
+from affidavit.adapters.channels.allowed_destinations import Egress
 from affidavit.errors import InputRefused, UpstreamFailed
 
 NAMED = Egress(hosts=frozenset({"hooks.slack.com"}), private_hosts=frozenset({"alerts.internal"}))

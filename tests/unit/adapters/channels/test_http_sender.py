@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.peers.http_peer import Answer, a_peer, self_signed
 
-from affidavit.adapters.channels.egress import Egress
+from affidavit.adapters.channels.allowed_destinations import Egress
 from affidavit.adapters.channels.http_sender import Sender, pause_of
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.notifier import AskedToWait

@@ -13,10 +13,10 @@ from affidavit.evaluation.incidents.workload_scenarios import load_workload_scen
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.sandbox.chat_models.attacks import ATTACKS
 from affidavit.sandbox.chat_models.forgeries import FORGERIES
-from affidavit.sandbox.chat_models.scripts import good
+from affidavit.sandbox.chat_models.honest_model import good
 from affidavit.verification.assess import Assessment
+from affidavit.verification.pointer_check import PointerVerdict, Verdict
 from affidavit.verification.text.check import TextFindings
-from affidavit.verification.verify import PointerVerdict, Verdict
 
 SCENARIOS = load_workload_scenarios(with_folders=False)
 
@@ -60,7 +60,7 @@ def test_what_is_forged_with_care_is_handed_in_and_not_stored(name: str) -> None
 def test_without_the_check_of_absence_a_denial_in_other_words_is_seen_in_the_store(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("affidavit.verification.verify.unproven_absence", lambda pointer, entry: [])
+    monkeypatch.setattr("affidavit.verification.pointer_check.unproven_absence", lambda pointer, entry: [])
     monkeypatch.setattr("affidavit.verification.assess.judge_conclusion", lambda *_: TextFindings())
     assert attacked("denies-in-other-words").metrics["fabricated_stored"] >= 2
 

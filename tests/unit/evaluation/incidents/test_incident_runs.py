@@ -14,18 +14,18 @@ from affidavit.agent.toolbox.tool_providers import DirectToolProvider
 from affidavit.entrypoints.cli.eval.incidents import supervisor_of, thrown_away
 from affidavit.evaluation.incidents.evidence_recheck import SecondLook
 from affidavit.evaluation.incidents.metrics import IncidentMetrics, IncidentRun, incident_metrics
-from affidavit.evaluation.incidents.runs import run_incident
+from affidavit.evaluation.incidents.workload_runs import run_incident
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenario
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.ports.json import JsonValue
 from affidavit.settings import Settings
-from affidavit.verification import verify as verification
+from affidavit.verification import pointer_check as verification
 from affidavit.verification.assess import Assessment
 from affidavit.verification.ledger_entry import Entry, make_entry
+from affidavit.verification.pointer_check import PointerVerdict, Verdict
 from affidavit.verification.text.check import TextFindings
-from affidavit.verification.verify import PointerVerdict, Verdict
 
 Supervise = Callable[[WorkloadScenario], Supervisor]
 SUBJECT = "permission-s3-statement-removed"

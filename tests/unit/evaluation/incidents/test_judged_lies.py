@@ -11,8 +11,8 @@ from affidavit.evaluation.incidents.labelled_diagnoses import LieKind, ToldSitua
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.verification.assess import Assessment
 from affidavit.verification.canonical_json import canonical
+from affidavit.verification.pointer_check import PointerVerdict, Verdict
 from affidavit.verification.pointer_lookup import Located, locate
-from affidavit.verification.verify import PointerVerdict, Verdict
 
 SITUATIONS = load_told_situations()
 

@@ -4,7 +4,7 @@ import pytest
 
 from affidavit.bootstrap import build_library
 from affidavit.entrypoints.cli.eval.incidents import thrown_away
-from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.evaluation.incidents.metrics import IncidentRun
 from affidavit.evaluation.incidents.node_runs import run_node_incident
 from affidavit.evaluation.incidents.node_scenarios import node_incident_scenarios

@@ -8,7 +8,7 @@ import pytest
 from tests.support.investigations.incidents import REMAINING, Bench, Scripted, a_bench
 
 from affidavit.incidents.incident import IncidentId, incident_to_json
-from affidavit.incidents.intake.delivery import Delivered, deliver
+from affidavit.incidents.intake.delivery_handling import Delivered, deliver
 
 
 def an_event(*messages: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.support.investigations.incidents import REMAINING, Bench, an_incident
 
-from affidavit.incidents.intake.delivery import deliver
+from affidavit.incidents.intake.delivery_handling import deliver
 from affidavit.incidents.intake.foreign_alerts import ForeignAlert, Home
 
 HERE = Home(region="ca-central-1", account=lambda: "123456789012")

@@ -10,7 +10,7 @@ from affidavit.errors import InputRefused
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.alert_incident import Envelope, NotAFault
 from affidavit.incidents.intake.event_reader import BadRecord, readings_of
-from affidavit.incidents.intake.hooks.labels import LabelNames, label_names
+from affidavit.incidents.intake.hooks.label_mapping import LabelNames, label_names
 from affidavit.incidents.intake.hooks.readers import READERS, HookSource
 
 NOW = datetime(2026, 1, 15, 10, 0, tzinfo=UTC)

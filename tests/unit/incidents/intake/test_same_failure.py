@@ -13,7 +13,7 @@ from tests.support.investigations.incidents import MESSAGE, REMAINING, Bench, Ma
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.intake.delivery import Delivered, deliver
+from affidavit.incidents.intake.delivery_handling import Delivered, deliver
 
 TOPIC = "arn:aws:sns:ca-central-1:123456789012:alerts"
 

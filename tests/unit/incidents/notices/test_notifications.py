@@ -9,7 +9,7 @@ from tests.support.investigations.incidents import REMAINING, Bench, Mailbox, Sc
 from affidavit.errors import UpstreamFailed
 from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.notices.notifications import MOST_TRIES
+from affidavit.incidents.notices.notice_dispatch import MOST_TRIES
 from affidavit.incidents.store.incident_leases import LONGEST_LEASE
 from affidavit.incidents.store.state import Due, Status
 from affidavit.incidents.watchdog import tick

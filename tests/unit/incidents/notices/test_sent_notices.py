@@ -10,9 +10,9 @@ from tests.support.investigations.incidents import REMAINING, Bench, Mailbox, a_
 from affidavit.errors import UpstreamFailed
 from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.notices import notifications
+from affidavit.incidents.notices import notice_dispatch
 from affidavit.incidents.notices.channel import ChannelName, NoticeFilter
-from affidavit.incidents.notices.notifications import MOST_TRIES
+from affidavit.incidents.notices.notice_dispatch import MOST_TRIES
 from affidavit.incidents.store.state import Due, Status
 from affidavit.incidents.watchdog import tick
 from affidavit.ports.notice import Notice
@@ -123,8 +123,8 @@ def test_a_storm_reaches_a_channel_at_its_own_pace_and_nothing_is_lost(memory: P
 
 
 def test_a_notice_that_can_never_be_written_ends_some_day(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notifications, "notice_of", lambda *_: 1 / 0)
-    monkeypatch.setattr(notifications, "MOST_ROUNDS", 5)
+    monkeypatch.setattr(notice_dispatch, "notice_of", lambda *_: 1 / 0)
+    monkeypatch.setattr(notice_dispatch, "MOST_ROUNDS", 5)
     bench = two(memory, Mailbox(), Mailbox())
     bench.supervisor.receive(an_incident(), remaining=REMAINING)
     for _ in range(6):

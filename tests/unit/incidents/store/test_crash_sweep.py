@@ -19,7 +19,7 @@ from tests.support.investigations.incidents import (
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import Status
 from affidavit.incidents.watchdog import tick
-from affidavit.verification.verify import verify
+from affidavit.verification.pointer_check import verify
 
 ID = IncidentId("inc-1")
 NORMAL_CHAT_CALLS = 2

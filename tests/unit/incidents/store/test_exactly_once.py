@@ -9,8 +9,8 @@ from typing import cast
 
 from tests.support.investigations.incidents import REMAINING, Bench, Scripted, a_bench, an_incident
 
-from affidavit.incidents.attempt.attempt import BREAKER_REASON
-from affidavit.incidents.attempt.breaker import Breaker
+from affidavit.incidents.attempt.circuit_breaker import Breaker
+from affidavit.incidents.attempt.leased_investigation import BREAKER_REASON
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import Status
 from affidavit.incidents.supervisor import Handled

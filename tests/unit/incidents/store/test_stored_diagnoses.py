@@ -9,7 +9,7 @@ from tests.support.investigations.incidents import REMAINING, Bench, Scripted, a
 from affidavit.errors import EvidenceUnavailable
 from affidavit.incidents.attempt.diagnostician import AgentResult, RunOutcome
 from affidavit.incidents.incident import IncidentId
-from affidavit.incidents.store.reasoning_chain import shortened
+from affidavit.incidents.store.reasoning_shortening import shortened
 from affidavit.incidents.store.stored_diagnoses import MOST_ITEM_BYTES, context_key
 from affidavit.ports.json import JsonValue
 

@@ -9,7 +9,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from affidavit.adapters.aws.clients import CONNECT_SECONDS, READ_SECONDS, AwsClients, code_of, translated
-from affidavit.adapters.aws.service_models import quick_session
+from affidavit.adapters.aws.sessions.service_models import quick_session
 from affidavit.errors import Conflict, InputRefused
 from affidavit.ports.aws_calls import REQUEST_IDS, VARIABLES_OF, ApiCall, Changer, Grant
 from affidavit.ports.json import Item, JsonValue

@@ -8,7 +8,7 @@ from typing import Any
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.service_models import quick_session
+from affidavit.adapters.aws.sessions.service_models import quick_session
 
 SESSION_NAME = "affidavit"
 

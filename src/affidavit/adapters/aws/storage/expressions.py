@@ -2,7 +2,7 @@
 
 from typing import Any, assert_never
 
-from affidavit.adapters.aws.storage.attributes import Attribute, to_attribute
+from affidavit.adapters.aws.storage.attribute_values import Attribute, to_attribute
 from affidavit.ports.json import JsonValue
 from affidavit.ports.table import Absent, AllOf, AnyOf, AtMost, Condition, Equals, Lacks, Present, Update
 

@@ -11,10 +11,10 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from affidavit.adapters.aws.clients import AwsClients, code_of, translated
-from affidavit.adapters.aws.storage.downloads import DownloadCache
+from affidavit.adapters.aws.storage.download_cache import DownloadCache
 from affidavit.adapters.object_keys import check_folder_prefix, check_key, check_prefix, check_range
 from affidavit.errors import InputRefused, NotFound, UpstreamFailed
-from affidavit.ports.objects import ObjectMissing, StoredObject
+from affidavit.ports.object_store import ObjectMissing, StoredObject
 
 PUT_NEW_ATTEMPTS = 5
 _TAKEN = "PreconditionFailed"

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from affidavit.agent.rules.errors.error_naming import brief
+from affidavit.agent.rules.errors.error_summary import brief
 from affidavit.agent.rules.failure_reasons import TIMED_OUT, Reason, said
 from affidavit.agent.rules.fault import Fault, Remedy, names, sentence
 from affidavit.agent.rules.ledger_facts import Facts
-from affidavit.agent.rules.network.blocks import Block, blocks
+from affidavit.agent.rules.network.packet_blockers import Block, blocks
 from affidavit.agent.rules.network.targets import HTTPS, Target, targets
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, RiskLevel
 

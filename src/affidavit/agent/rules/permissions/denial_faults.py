@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from affidavit.agent.rules.errors.error_naming import brief
+from affidavit.agent.rules.errors.error_summary import brief
 from affidavit.agent.rules.failure_reasons import Reason
 from affidavit.agent.rules.fault import Fault, Passed, Remedy, names, proofs, sentence
 from affidavit.agent.rules.ledger_facts import CONFIG, IAM, LOGS, Facts
@@ -14,9 +14,9 @@ from affidavit.agent.rules.permissions.denial_causes import (
     explanation,
     is_allowed_by_identity,
 )
+from affidavit.agent.rules.permissions.denied_deliveries import undelivered
+from affidavit.agent.rules.permissions.ended_denials import recovery
 from affidavit.agent.rules.permissions.policies import Says, identity_documents, judge, near_grants, statements
-from affidavit.agent.rules.permissions.recovery import recovery
-from affidavit.agent.rules.permissions.undelivered import undelivered
 from affidavit.agent.rules.run_history import PastRun
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, IncidentSeverity, RiskLevel
 from affidavit.workloads.denials import Denial, denials_in

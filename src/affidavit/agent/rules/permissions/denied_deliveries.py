@@ -6,7 +6,7 @@ from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
 from affidavit.agent.rules.ledger_facts import CONFIG, IAM, Facts
 from affidavit.agent.rules.permissions.policies import Says, judge
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.workloads.delivery import DELIVERIES, sending_action
+from affidavit.workloads.event_destinations import DELIVERIES, sending_action
 
 
 def undelivered(facts: Facts) -> Iterator[Fault]:

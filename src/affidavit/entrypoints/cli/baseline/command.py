@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
     from affidavit.baselines.capture import Captures
@@ -119,7 +119,7 @@ def diff(
     Example: affidavit baseline diff data-processor
     """
     from affidavit.errors import NotFound
-    from affidavit.workloads.baseline import baseline_diff
+    from affidavit.workloads.baseline_diff import baseline_diff
     from affidavit.workloads.wire import function_name
 
     captures = _opened()[1]

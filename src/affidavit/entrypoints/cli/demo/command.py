@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from affidavit.entrypoints.cli.demo.repair import tell_known_good, tell_repair
-from affidavit.entrypoints.cli.demo.steps import Story
+from affidavit.entrypoints.cli.demo.step_printing import Story
 from affidavit.entrypoints.cli.demo.typed_commands import run_typed
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.doctor.extras import need_extras
 from affidavit.errors import InputRefused, UpstreamFailed
 
@@ -70,10 +70,10 @@ def _sandbox(
     chat: dict[str, str], bedrock: "BedrockSimulator | None", story: Story
 ) -> "Generator[tuple[Sandbox, Mapping[str, str]]]":
     """Starts a sandbox that always ends with this process. Yields it and its variables."""
-    from affidavit.entrypoints.cli.sandbox.indexing import indexing
-    from affidavit.sandbox.incident_path import IncidentPath
-    from affidavit.sandbox.running_sandbox import recorded
+    from affidavit.entrypoints.cli.sandbox.upload_indexing import indexing
+    from affidavit.sandbox.incident_pipeline import IncidentPath
     from affidavit.sandbox.sandbox import Sandbox
+    from affidavit.sandbox.session_file import recorded
 
     story.step("A laptop AWS starts")
     story.say("An emulator with IAM enforced, a Lambda function in a VPC, alarms, an MCP server and a supervisor.")
@@ -148,7 +148,7 @@ def _look_around(story: Story) -> None:
 
 def _reader() -> "Supervisor":
     from affidavit.bootstrap import build_app
-    from affidavit.entrypoints.supervision import build_supervisor
+    from affidavit.entrypoints.supervisor_wiring import build_supervisor
     from affidavit.incidents.telemetry import to_nowhere
     from affidavit.settings import Settings
 
@@ -185,7 +185,7 @@ def _follow(story: Story, supervisor: "Supervisor", name: str) -> None:
 
 
 def _tell_node(story: Story, sandbox: "Sandbox", out: Path) -> None:
-    from affidavit.entrypoints.cli.demo.node import NodeStory
+    from affidavit.entrypoints.cli.demo.node_story import NodeStory
 
     supervisor = _reader()
     NodeStory(

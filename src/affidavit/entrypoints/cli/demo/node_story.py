@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from affidavit.entrypoints.cli.demo.steps import Story
+from affidavit.entrypoints.cli.demo.step_printing import Story
 from affidavit.errors import UpstreamFailed
 from affidavit.incidents.store.state import IncidentState, Status
 from affidavit.incidents.supervisor import Supervisor

@@ -4,14 +4,14 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
-from affidavit.entrypoints.cli.demo.steps import Story
+from affidavit.entrypoints.cli.demo.step_printing import Story
 from affidavit.entrypoints.cli.demo.typed_commands import await_typed, run_typed, start_typed
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.errors import UpstreamFailed
 
 if TYPE_CHECKING:
     from affidavit.remediation.record.store import PlanStore
-    from affidavit.sandbox.running_sandbox import Session
+    from affidavit.sandbox.session_file import Session
 
 FUNCTION = "data-processor"
 LOOK_SECONDS = 0.2
@@ -69,7 +69,7 @@ def _wait_for_change(plans: "PlanStore", plan_id: str, repair: "subprocess.Popen
 
 
 def _session() -> "Session":
-    from affidavit.sandbox.running_sandbox import needed_session
+    from affidavit.sandbox.session_file import needed_session
     from affidavit.settings import Settings
 
     return needed_session(Settings.from_environment().data_dir)

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-from affidavit.entrypoints.cli.demo.steps import Story
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.demo.step_printing import Story
+from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.errors import UpstreamFailed
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from affidavit.entrypoints.cli.doctor.model_command import DOCTOR_EXITS, model
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 
 EPILOG = """Exit codes: 0 what is needed works · 1 something must be corrected · 2 the input was refused ·
 4 an error of Affidavit's own"""

@@ -14,7 +14,7 @@ def model() -> None:
     Example: affidavit doctor model
     """
     from affidavit.agent.chat.trial import try_chat_model
-    from affidavit.entrypoints.cli.exits import Exit
+    from affidavit.entrypoints.cli.exit_codes import Exit
     from affidavit.entrypoints.report.terminal_output import harmless
     from affidavit.settings import Settings
 

@@ -11,12 +11,12 @@ from affidavit.entrypoints.cli.eval.incidents import Show, side_by_side, supervi
 from affidavit.evaluation.incidents.adversarial import AdversarialResult, AttackRun, adversarial_result, victim
 from affidavit.evaluation.incidents.judged_lies import judge_lies
 from affidavit.evaluation.incidents.labelled_diagnoses import load_told_situations
-from affidavit.evaluation.incidents.runs import run_incident
+from affidavit.evaluation.incidents.workload_runs import run_incident
 from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario, load_workload_scenarios
 from affidavit.sandbox.chat_models.attacks import ATTACKS, attack
 from affidavit.sandbox.chat_models.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Reply, Script
 from affidavit.sandbox.chat_models.forgeries import NEEDS_LONG_LOG
-from affidavit.sandbox.chat_models.scripts import good
+from affidavit.sandbox.chat_models.honest_model import good
 from affidavit.settings import Settings
 
 OBEYS_STRANGERS = "obeys-strangers"

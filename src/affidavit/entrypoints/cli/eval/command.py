@@ -11,11 +11,11 @@ from typing import cast
 
 from affidavit.bootstrap import build_app, build_library
 from affidavit.bundle.workspace import prepare_output, publish
-from affidavit.entrypoints.cli.exits import Exit
-from affidavit.entrypoints.cli.output import write_json
+from affidavit.entrypoints.cli.exit_codes import Exit
+from affidavit.entrypoints.cli.locale_safe_output import write_json
 from affidavit.entrypoints.doctor.extras import need_extras
-from affidavit.entrypoints.report.evaluation import print_evaluation
 from affidavit.entrypoints.report.evaluation_page import render_evaluation
+from affidavit.entrypoints.report.terminal_evaluation import print_evaluation
 from affidavit.entrypoints.report.terminal_output import make_console
 from affidavit.errors import InputRefused
 from affidavit.evaluation.baseline import as_baseline, baseline_file, stored_baseline
@@ -23,8 +23,7 @@ from affidavit.evaluation.gates import Bound, check_gates, load_gates
 from affidavit.evaluation.history import EvaluationRun, append_run, load_history, past_run
 from affidavit.evaluation.incidents.adversarial import AdversarialResult
 from affidavit.evaluation.incidents.result import IncidentsResult
-from affidavit.evaluation.nodes.mutations import Mutation, run_mutations
-from affidavit.evaluation.nodes.regression import accept, changes, stored_answers
+from affidavit.evaluation.nodes.accepted_answers import accept, changes, stored_answers
 from affidavit.evaluation.nodes.result import (
     VERSION,
     EvaluationResult,
@@ -34,13 +33,14 @@ from affidavit.evaluation.nodes.result import (
     result_from_json,
     result_to_json,
 )
+from affidavit.evaluation.nodes.rule_removals import Mutation, run_mutations
 from affidavit.evaluation.nodes.runs import ScenarioRun, run_scenarios
 from affidavit.evaluation.nodes.scenario import load_scenarios
 from affidavit.evaluation.nodes.verdicts.cases import verdict_cases
-from affidavit.evaluation.nodes.verdicts.judge import JudgedVerdict
+from affidavit.evaluation.nodes.verdicts.judged_case import JudgedVerdict
 from affidavit.evaluation.nodes.verdicts.runs import judge_verdicts
 from affidavit.knowledge import Knowledge, load_knowledge
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.settings import Settings
 
 RESULT = "evaluation.json"

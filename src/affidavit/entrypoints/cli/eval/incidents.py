@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from affidavit.bootstrap import App, build_app, build_library
-from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.evaluation.incidents.metrics import IncidentRun
 from affidavit.evaluation.incidents.node_runs import run_node_incident
 from affidavit.evaluation.incidents.node_scenarios import NodeIncidentScenario, node_incident_scenarios
 from affidavit.evaluation.incidents.result import IncidentsResult, incidents_result
-from affidavit.evaluation.incidents.runs import run_incident
+from affidavit.evaluation.incidents.workload_runs import run_incident
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenarios
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_nowhere
@@ -41,7 +41,7 @@ class IncidentWish:
 
 
 def evaluate_incidents(wish: IncidentWish, show: Show) -> IncidentsResult:
-    from affidavit.agent.chat.providers.table import chat_model
+    from affidavit.agent.chat.providers.model_choice import chat_model
 
     scenarios = load_workload_scenarios(wish.scenarios or SCENARIOS)
     settings = Settings.from_environment().model_copy(update={"chat_provider": wish.provider})

@@ -71,7 +71,7 @@ def submit(
 
     Example: affidavit incident submit --node i-0f3a9c1d7e5b24680 --bundle bundle.tar.gz --offline
     """
-    from affidavit.entrypoints.cli.incident.actions import Submission, run_submit
+    from affidavit.entrypoints.cli.incident.subcommand_runs import Submission, run_submit
 
     wish = Submission(alert=alert, scenario=scenario, is_offline=offline, minutes=minutes, node=node, bundle=bundle)
     raise typer.Exit(run_submit(wish, as_json=as_json, no_color=no_color))
@@ -88,7 +88,7 @@ def list_incidents(
 
     Example: affidavit incident list --days 7
     """
-    from affidavit.entrypoints.cli.incident.actions import run_list
+    from affidavit.entrypoints.cli.incident.subcommand_runs import run_list
 
     raise typer.Exit(run_list(days=days, limit=limit, as_json=as_json, no_color=no_color))
 
@@ -99,7 +99,7 @@ def show(incident: IncidentArgument, as_json: Json = False, no_color: NoColor = 
 
     Example: affidavit incident show inc-4f2a91c07b3e
     """
-    from affidavit.entrypoints.cli.incident.actions import run_show
+    from affidavit.entrypoints.cli.incident.subcommand_runs import run_show
 
     raise typer.Exit(run_show(incident, as_json=as_json, no_color=no_color))
 
@@ -114,7 +114,7 @@ def watch(
 
     Example: affidavit incident watch inc-4f2a91c07b3e
     """
-    from affidavit.entrypoints.cli.incident.actions import run_watch
+    from affidavit.entrypoints.cli.incident.subcommand_runs import run_watch
 
     raise typer.Exit(run_watch(incident, minutes=minutes, no_color=no_color))
 
@@ -131,7 +131,7 @@ def redrive(
 
     Example: affidavit incident redrive inc-4f2a91c07b3e --offline
     """
-    from affidavit.entrypoints.cli.incident.actions import Submission, run_redrive
+    from affidavit.entrypoints.cli.incident.subcommand_runs import Submission, run_redrive
 
     wish = Submission(alert=None, scenario=scenario, is_offline=offline, minutes=minutes)
     raise typer.Exit(run_redrive(incident, wish, no_color=no_color))

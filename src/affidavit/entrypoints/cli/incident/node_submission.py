@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from affidavit.bootstrap import App
 from affidavit.entrypoints.report.terminal_output import make_console
-from affidavit.entrypoints.supervision import node_evidence
+from affidavit.entrypoints.supervisor_wiring import node_evidence
 from affidavit.errors import InputRefused, NotFound
 from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident, IncidentId, Signal
@@ -73,7 +73,7 @@ def _taken_in(node: str, bundle: Path, app: App) -> tuple[str, datetime | None]:
     """The bundle goes into the library like any other. Raises InputRefused when it is another node's."""
     from affidavit.bootstrap import build_library
     from affidavit.investigation import analyze
-    from affidavit.nodes.ingest.ingest import ingest
+    from affidavit.nodes.ingest.bundle_intake import ingest
 
     library = build_library(app)
     marker = ingest(bundle, library, analyze=analyze).marker

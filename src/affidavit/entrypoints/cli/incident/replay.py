@@ -9,15 +9,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from affidavit.entrypoints.cli.eval.incidents import thrown_away
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.incident.signed_export import signature_problems
 from affidavit.entrypoints.cli.incident.text import print_incident
 from affidavit.entrypoints.report.terminal_output import make_console, text
-from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.errors import InputRefused
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.attempt.diagnostician import Diagnostician
-from affidavit.incidents.evidence.node_state import TOOL as NODE_STATE
+from affidavit.incidents.evidence.control_plane_view import TOOL as NODE_STATE
 from affidavit.incidents.evidence.readiness import TOOL, RecordedEvidence
 from affidavit.incidents.export.cassette import Cassette, Playback, cassette_from_json
 from affidavit.incidents.export.cited_lines import CitedLines
@@ -88,7 +88,7 @@ def _evidence(cassette: Cassette) -> RecordedEvidence | None:
 
 
 def _spoken(cassette: Cassette) -> Diagnostician:
-    from affidavit.agent.chat.recorded import RecordedChat
+    from affidavit.agent.chat.turn_replay import RecordedChat
     from affidavit.agent.run import ChatDiagnostician
 
     return ChatDiagnostician(

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from affidavit.bootstrap import App, build_app
-from affidavit.entrypoints.cli.exits import Exit
-from affidavit.entrypoints.cli.incident.node import node_incident, wait_for_evidence
+from affidavit.entrypoints.cli.exit_codes import Exit
+from affidavit.entrypoints.cli.incident.node_submission import node_incident, wait_for_evidence
 from affidavit.entrypoints.cli.incident.text import print_incident, print_list, told_as_json
 from affidavit.entrypoints.doctor.extras import need_extras
 from affidavit.entrypoints.report.terminal_output import make_console
-from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.errors import InputRefused
 from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.intake.alert_incident import NotAFault

@@ -22,7 +22,7 @@ def list_channels() -> None:
 
     Example: affidavit notice channels
     """
-    from affidavit.entrypoints.cli.notice.actions import run_channels
+    from affidavit.entrypoints.cli.notice.subcommand_runs import run_channels
 
     raise typer.Exit(run_channels())
 
@@ -39,6 +39,6 @@ def test(
 
     Example: affidavit notice test --channel slack
     """
-    from affidavit.entrypoints.cli.notice.actions import run_test
+    from affidavit.entrypoints.cli.notice.subcommand_runs import run_test
 
     raise typer.Exit(run_test(channel))

@@ -1,7 +1,7 @@
 """What the commands of `affidavit notice` do."""
 
 from affidavit.adapters.channels.channel_registry import channels
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.report.terminal_output import harmless
 from affidavit.errors import AffidavitError, InputRefused
 from affidavit.incidents.notices.channel import Channel, ChannelName

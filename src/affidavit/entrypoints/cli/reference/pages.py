@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from affidavit.checks.run import load_checks
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.reference.commands_page import commands_page
 from affidavit.entrypoints.cli.reference.live_detectors_page import DETECTORS, detector_rows, detectors_page
 from affidavit.entrypoints.cli.reference.rules_page import rules_page

@@ -30,7 +30,7 @@ def propose(
 
     Example: affidavit remedy propose inc-4f2a91c07b3e
     """
-    from affidavit.entrypoints.cli.remedy.actions import run_propose
+    from affidavit.entrypoints.cli.remedy.subcommand_runs import run_propose
 
     raise typer.Exit(run_propose(incident, is_dry=dry_run))
 
@@ -41,7 +41,7 @@ def show(plan: PlanArgument, dry_run: DryRun = False) -> None:
 
     Example: affidavit remedy show plan-4f2a91c07b3e
     """
-    from affidavit.entrypoints.cli.remedy.actions import run_show
+    from affidavit.entrypoints.cli.remedy.subcommand_runs import run_show
 
     raise typer.Exit(run_show(plan))
 
@@ -65,7 +65,7 @@ def approve(
 
     Example: affidavit remedy approve plan-4f2a91c07b3e
     """
-    from affidavit.entrypoints.cli.remedy.actions import run_approve
+    from affidavit.entrypoints.cli.remedy.subcommand_runs import run_approve
 
     raise typer.Exit(run_approve(plan, typed=seal, is_starting=not only, is_dry=dry_run))
 
@@ -80,7 +80,7 @@ def narrow(
 
     Example: affidavit remedy narrow plan-4f2a91c07b3e --drop 2
     """
-    from affidavit.entrypoints.cli.remedy.actions import run_narrow
+    from affidavit.entrypoints.cli.remedy.subcommand_runs import run_narrow
 
     raise typer.Exit(run_narrow(plan, drop, is_dry=dry_run))
 
@@ -91,7 +91,7 @@ def reject(plan: PlanArgument, why: Why = "rejected", dry_run: DryRun = False) -
 
     Example: affidavit remedy reject plan-4f2a91c07b3e --why "the limit is wanted"
     """
-    from affidavit.entrypoints.cli.remedy.actions import run_end
+    from affidavit.entrypoints.cli.remedy.subcommand_runs import run_end
 
     raise typer.Exit(run_end(plan, why=why, is_revoking=False, is_dry=dry_run))
 
@@ -102,7 +102,7 @@ def revoke(plan: PlanArgument, why: Why = "revoked", dry_run: DryRun = False) ->
 
     Example: affidavit remedy revoke plan-4f2a91c07b3e
     """
-    from affidavit.entrypoints.cli.remedy.actions import run_end
+    from affidavit.entrypoints.cli.remedy.subcommand_runs import run_end
 
     raise typer.Exit(run_end(plan, why=why, is_revoking=True, is_dry=dry_run))
 
@@ -113,7 +113,7 @@ def run(plan: PlanArgument, dry_run: DryRun = False) -> None:
 
     Example: affidavit remedy run plan-4f2a91c07b3e --dry-run
     """
-    from affidavit.entrypoints.cli.remedy.actions import run_run
+    from affidavit.entrypoints.cli.remedy.subcommand_runs import run_run
 
     raise typer.Exit(run_run(plan, is_dry=dry_run))
 
@@ -124,7 +124,7 @@ def undo(plan: PlanArgument, dry_run: DryRun = False) -> None:
 
     Example: affidavit remedy undo plan-4f2a91c07b3e
     """
-    from affidavit.entrypoints.cli.remedy.actions import run_undo
+    from affidavit.entrypoints.cli.remedy.subcommand_runs import run_undo
 
     raise typer.Exit(run_undo(plan, is_dry=dry_run))
 
@@ -135,7 +135,7 @@ def list_plans(dry_run: DryRun = False) -> None:
 
     Example: affidavit remedy list
     """
-    from affidavit.entrypoints.cli.remedy.actions import run_list
+    from affidavit.entrypoints.cli.remedy.subcommand_runs import run_list
 
     raise typer.Exit(run_list())
 
@@ -146,7 +146,7 @@ def freeze(dry_run: DryRun = False) -> None:
 
     Example: affidavit remedy freeze
     """
-    from affidavit.entrypoints.cli.remedy.actions import run_freeze
+    from affidavit.entrypoints.cli.remedy.subcommand_runs import run_freeze
 
     raise typer.Exit(run_freeze(is_thawing=False, is_dry=dry_run))
 
@@ -157,6 +157,6 @@ def thaw(dry_run: DryRun = False) -> None:
 
     Example: affidavit remedy thaw
     """
-    from affidavit.entrypoints.cli.remedy.actions import run_freeze
+    from affidavit.entrypoints.cli.remedy.subcommand_runs import run_freeze
 
     raise typer.Exit(run_freeze(is_thawing=True, is_dry=dry_run))

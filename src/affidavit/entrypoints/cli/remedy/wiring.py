@@ -13,32 +13,32 @@ from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.baselines.store import KnownGoodStore
 from affidavit.bootstrap import App, build_app
-from affidavit.entrypoints.supervision import NodeLines
+from affidavit.entrypoints.supervisor_wiring import NodeLines
 from affidavit.errors import AffidavitError
-from affidavit.incidents.notices.notice import NoticeStyle
+from affidavit.incidents.notices.incident_notice import NoticeStyle
 from affidavit.incidents.notices.sent_notices import ToldStates
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.stored_diagnoses import IncidentContexts
 from affidavit.nodes.library.object_keys import markers_prefix
 from affidavit.remediation.adviser import RepairAdviser
-from affidavit.remediation.approvals.approval import Approvals
 from affidavit.remediation.approvals.people import Approver, IdentityProof
-from affidavit.remediation.citations import StoredCitations
+from affidavit.remediation.approvals.plan_decisions import Approvals
+from affidavit.remediation.citation_rereading import StoredCitations
 from affidavit.remediation.critic import Critic
 from affidavit.remediation.execution.executor import Executor
 from affidavit.remediation.execution.executor_tools import ExecutorTools
+from affidavit.remediation.execution.function_symptoms import FunctionRuns
 from affidavit.remediation.execution.node_symptoms import NodeReadiness, SymptomsByKind
 from affidavit.remediation.execution.other_writers import Bystanders
 from affidavit.remediation.execution.start_limits import Starts
-from affidavit.remediation.execution.symptoms import FunctionRuns
 from affidavit.remediation.kill_switch import KillSwitch
 from affidavit.remediation.plan_notices import PlanNotices
 from affidavit.remediation.plan_resolver import Resolver
 from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.store import PlanStore
 from affidavit.remediation.sources.node_identity import NodeIdentity
-from affidavit.remediation.sources.recorded import RecordedSources
+from affidavit.remediation.sources.recorded_lookup import RecordedSources
 from affidavit.settings import Settings
 
 OFFLINE = "offline"
@@ -148,7 +148,7 @@ def _adviser(settings: Settings) -> RepairAdviser | None:
     """None without a chat model: rules choose, and checks decide, either way."""
     if settings.chat_provider == OFFLINE or not settings.chat_model_id:
         return None
-    from affidavit.agent.chat.providers.table import chat_model, provider_of
+    from affidavit.agent.chat.providers.model_choice import chat_model, provider_of
     from affidavit.agent.repair_adviser import ChatRepairAdviser
 
     try:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from affidavit.entrypoints.cli.arguments.shared import OwnRules
-from affidavit.entrypoints.cli.exits import Exit
-from affidavit.entrypoints.cli.output import write_json
+from affidavit.entrypoints.cli.exit_codes import Exit
+from affidavit.entrypoints.cli.locale_safe_output import write_json
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.severity import Severity
 
@@ -212,8 +212,8 @@ def import_rules(
     Example: affidavit rules import kernel-monitor.json --out my-rules
     """
     from affidavit.rules.authoring import also_firing
-    from affidavit.rules.importing import AREA, commented_file, import_detector, rule_file, slug
     from affidavit.rules.pack import load_pack
+    from affidavit.rules.problem_detector_import import AREA, commented_file, import_detector, rule_file, slug
 
     pack = load_pack()
     imported = import_detector(_text_of(file), taken_names=[rule.name for rule in pack.rules])

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.doctor.extras import need_extras
 from affidavit.errors import NotFound, UpstreamFailed
 
 if TYPE_CHECKING:
-    from affidavit.sandbox.running_sandbox import Session
+    from affidavit.sandbox.session_file import Session
 
 EPILOG = """Exit codes: 0 done · 1 none runs (status) · 2 the input was refused, one runs already, or none runs ·
 3 it did not start or stop · 4 an error of Affidavit's own · 130 interrupted"""
@@ -61,7 +61,7 @@ def up(
     Example: affidavit sandbox up --detach
     """
     need_extras(*EXTRAS)
-    from affidavit.sandbox.running_sandbox import refuse_second
+    from affidavit.sandbox.session_file import refuse_second
 
     refuse_second(_data_dir())
     raise typer.Exit(_up_detached() if detach else _up())
@@ -74,7 +74,7 @@ def down() -> None:
     Example: affidavit sandbox down
     """
     need_extras(*EXTRAS)
-    from affidavit.sandbox.running_sandbox import end, needed_session
+    from affidavit.sandbox.session_file import end, needed_session
 
     session = needed_session(_data_dir())
     end(session)
@@ -88,7 +88,7 @@ def status() -> None:
     Example: affidavit sandbox status
     """
     need_extras(*EXTRAS)
-    from affidavit.sandbox.running_sandbox import running_session
+    from affidavit.sandbox.session_file import running_session
 
     session = running_session(_data_dir())
     said = session.identity() if session is not None else None
@@ -114,7 +114,7 @@ def env(
     Example: eval "$(affidavit sandbox env)"
     """
     need_extras(*EXTRAS)
-    from affidavit.sandbox.running_sandbox import needed_session
+    from affidavit.sandbox.session_file import needed_session
 
     session = needed_session(_data_dir())
     _print_environment(session.environment if person is None else session.environment_of(person))
@@ -128,7 +128,7 @@ def invoke() -> None:
     """
     need_extras(*EXTRAS)
     from affidavit.sandbox.account.workload_run import run_workload
-    from affidavit.sandbox.running_sandbox import needed_session
+    from affidavit.sandbox.session_file import needed_session
 
     ran = run_workload(needed_session(_data_dir()).environment)
     print(ran)
@@ -147,7 +147,7 @@ def alarm(
     """
     need_extras(*EXTRAS)
     from affidavit.sandbox.account.node_alarms import fail_status_check
-    from affidavit.sandbox.running_sandbox import needed_session
+    from affidavit.sandbox.session_file import needed_session
 
     session = needed_session(_data_dir())
     nodes: list[str] = (session.identity() or {}).get("nodes", [])
@@ -157,12 +157,12 @@ def alarm(
 
 
 def _up() -> Exit:
-    from affidavit.entrypoints.cli.sandbox.indexing import indexing
+    from affidavit.entrypoints.cli.sandbox.upload_indexing import indexing
     from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
-    from affidavit.sandbox.chat_models.scripts import FAILING
-    from affidavit.sandbox.incident_path import IncidentPath
-    from affidavit.sandbox.running_sandbox import recorded
+    from affidavit.sandbox.chat_models.honest_model import FAILING
+    from affidavit.sandbox.incident_pipeline import IncidentPath
     from affidavit.sandbox.sandbox import Sandbox
+    from affidavit.sandbox.session_file import recorded
 
     stops: list[int] = []
     data_dir = _data_dir()
@@ -214,7 +214,7 @@ def _up_detached() -> Exit:
 
 
 def _awaited(child: "subprocess.Popen[bytes]", data_dir: Path, log: Path) -> "Session":
-    from affidavit.sandbox.running_sandbox import running_session
+    from affidavit.sandbox.session_file import running_session
 
     deadline = time.monotonic() + START_SECONDS
     while child.poll() is None and time.monotonic() < deadline:

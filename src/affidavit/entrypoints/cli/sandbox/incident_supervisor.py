@@ -1,6 +1,6 @@
 """The sandbox's supervisor process: does what AWS does around our Lambda functions, and runs them.
 
-`python -m affidavit.entrypoints.cli.sandbox.supervisor QUEUE_URL`, with the sandbox's variables set.
+`python -m affidavit.entrypoints.cli.sandbox.incident_supervisor QUEUE_URL`, with the sandbox's variables set.
 """
 
 import logging

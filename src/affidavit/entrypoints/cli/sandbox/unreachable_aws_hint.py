@@ -40,7 +40,7 @@ def _is_this_machine(environment: Mapping[str, str]) -> bool:
 
 
 def _is_running() -> bool:
-    from affidavit.sandbox.running_sandbox import running_session
+    from affidavit.sandbox.session_file import running_session
     from affidavit.settings import Settings
 
     try:

@@ -6,8 +6,8 @@ from affidavit.adapters.aws.bundle_ready_publisher import SnsBundleNews
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.bootstrap import build_app, build_library
 from affidavit.investigation import analyze
-from affidavit.nodes.ingest.ingest import ingest
-from affidavit.nodes.library.library import Library
+from affidavit.nodes.ingest.bundle_intake import ingest
+from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.sandbox.aws.automation import OnUpload
 from affidavit.settings import Settings
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from affidavit.bundle.manifest import Manifest, manifest_from_json
 from affidavit.bundle.workspace import workspace
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.progress import progress_line
 from affidavit.entrypoints.report.terminal_output import make_console, text
 from affidavit.errors import InputRefused

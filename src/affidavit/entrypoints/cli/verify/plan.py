@@ -1,7 +1,7 @@
 """`affidavit verify PLAN`: proves the record of a repair again, from what is stored alone."""
 
 from affidavit.bootstrap import build_app
-from affidavit.entrypoints.cli.exits import Exit
+from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.report.terminal_output import make_console, text
 from affidavit.errors import InvariantBroken
 from affidavit.remediation.record.check import broken_record

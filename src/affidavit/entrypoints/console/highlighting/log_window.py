@@ -12,9 +12,9 @@ from affidavit.entrypoints.console.highlighting.answer_lines import LitPart
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import ByteRange
 from affidavit.evidence.utf16 import text_of
+from affidavit.nodes.library.files_by_key import log_file
 from affidavit.nodes.library.hidden_text import HiddenSpans
-from affidavit.nodes.library.library import Library
-from affidavit.nodes.library.log_files import log_file
+from affidavit.nodes.library.indexed_bundles import Library
 
 LINES: Final = 200
 # A page of it stays under 300 KB, markup included.

@@ -17,7 +17,7 @@ from affidavit.incidents.reading.incident_view import hidden_view, view_of
 from affidavit.ports.json import JsonValue
 from affidavit.redaction.answer import redact_answer
 from affidavit.verification.ledger_entry import Entry
-from affidavit.verification.verify import verify_pointer
+from affidavit.verification.pointer_check import verify_pointer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,9 +10,9 @@ from affidavit.bootstrap import OBJECTS
 from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.errors import AffidavitError
 from affidavit.fleet.answer import FleetAnswer
-from affidavit.fleet.inquiry import Inquiry
-from affidavit.fleet.local_tables import ask_folder
+from affidavit.fleet.local_query import ask_folder
 from affidavit.fleet.questions import QUESTIONS, question
+from affidavit.fleet.sql_inquiry import Inquiry
 
 _BARS: Final = 20
 

@@ -21,7 +21,7 @@ from affidavit.incidents.intake.alert_incident import NotAFault
 from affidavit.incidents.intake.event_reader import AlertReading, BadRecord, BundleNews, read_alert, readings_of
 
 if TYPE_CHECKING:
-    from affidavit.nodes.library.library import IndexMarker
+    from affidavit.nodes.library.indexed_bundles import IndexMarker
 
 _MINUTES: Final = timedelta(minutes=5)
 _ALERT_BYTES: Final = 1 << 20
@@ -101,7 +101,7 @@ def _fault(reading: AlertReading) -> Incident:
 
 
 def _receive(visit: Visit, incident: Incident) -> None:
-    from affidavit.entrypoints.supervision import build_supervisor
+    from affidavit.entrypoints.supervisor_wiring import build_supervisor
     from affidavit.incidents.telemetry import to_nowhere
 
     try:
@@ -112,7 +112,7 @@ def _receive(visit: Visit, incident: Incident) -> None:
 
 def _bundle(visit: Visit, given: UploadFile, name: str) -> Response:
     from affidavit.investigation import analyze
-    from affidavit.nodes.ingest.ingest import ingest
+    from affidavit.nodes.ingest.bundle_intake import ingest
 
     with tempfile.TemporaryDirectory(prefix="affidavit-hand-in-") as folder:
         path = Path(folder) / name

@@ -123,7 +123,7 @@ def redrive(visit: Visit) -> Response:
 
 
 def _run_again(visit: Visit, incident_id: IncidentId) -> None:
-    from affidavit.entrypoints.supervision import build_supervisor
+    from affidavit.entrypoints.supervisor_wiring import build_supervisor
     from affidavit.incidents.telemetry import to_nowhere
 
     try:

@@ -12,12 +12,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.entrypoints.console.rendering import render
 from affidavit.entrypoints.report.html import report_parts
-from affidavit.entrypoints.report.library_report import library_analysis
+from affidavit.entrypoints.report.library_analysis import library_analysis
 from affidavit.entrypoints.report.quoted_lines import QuotedLines
 from affidavit.errors import AffidavitError
 from affidavit.index.filtered import view
 from affidavit.nodes.correlation.correlate import correlate
-from affidavit.nodes.library.library import IndexMarker, Shelf
+from affidavit.nodes.library.indexed_bundles import IndexMarker, Shelf
 
 _PAGE: Final = 50
 # With what it is compressed to, a browser gets a few hundred kilobytes.

@@ -6,8 +6,8 @@ from starlette.responses import Response
 
 from affidavit.entrypoints.console.live_updates import LiveLook, address_of, followed, is_awaited
 from affidavit.entrypoints.console.page_requests import Section, Visit
+from affidavit.entrypoints.console.plans.plan_listing import latest
 from affidavit.entrypoints.console.plans.plan_view import shown_actions
-from affidavit.entrypoints.console.plans.waiting import latest
 from affidavit.errors import AffidavitError
 from affidavit.remediation.critic import LONGEST
 from affidavit.remediation.kill_switch import RemediationStopped

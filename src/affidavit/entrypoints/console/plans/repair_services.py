@@ -7,10 +7,10 @@ from typing import Protocol
 from affidavit.bootstrap import App
 from affidavit.entrypoints.console.access.person import Person
 from affidavit.errors import InputRefused
-from affidavit.remediation.approvals.approval import Approvals, StartClaim
 from affidavit.remediation.approvals.people import Approver, IdentityProof
+from affidavit.remediation.approvals.plan_decisions import Approvals, StartClaim
 from affidavit.remediation.kill_switch import KillSwitch
-from affidavit.remediation.plan.plan import Plan
+from affidavit.remediation.plan.sealed_plan import Plan
 from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.store import PlanRow, PlanStore
 from affidavit.settings import Settings

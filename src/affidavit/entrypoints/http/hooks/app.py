@@ -18,11 +18,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from affidavit.entrypoints.http.hooks.authenticity import CHECKS, WINDOW, Posted
 from affidavit.entrypoints.http.rate_limit import RequestRates
 from affidavit.incidents.intake.alert_incident import Envelope
-from affidavit.incidents.intake.delivery import Delivered, deliver_readings
-from affidavit.incidents.intake.hooks.labels import LabelNames
+from affidavit.incidents.intake.delivery_handling import Delivered, deliver_readings
+from affidavit.incidents.intake.hooks.label_mapping import LabelNames
 from affidavit.incidents.intake.hooks.readers import READERS, HookSource
 from affidavit.incidents.reception import Reception
-from affidavit.ports.objects import ObjectStore
+from affidavit.ports.object_store import ObjectStore
 from affidavit.ports.table import Absent, ConditionFailed, Delete, Key, Put
 
 MOST_BODY_BYTES = 1 << 20

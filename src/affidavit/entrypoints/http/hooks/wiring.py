@@ -9,9 +9,9 @@ from queue import SimpleQueue
 from affidavit.bootstrap import App
 from affidavit.entrypoints.http.hooks.app import Hooks
 from affidavit.entrypoints.http.rate_limit import RequestRates
-from affidavit.entrypoints.supervision import build_supervisor
+from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.errors import InputRefused
-from affidavit.incidents.intake.hooks.labels import label_names
+from affidavit.incidents.intake.hooks.label_mapping import label_names
 from affidavit.incidents.intake.hooks.readers import HookSource
 from affidavit.incidents.reception import Reception
 from affidavit.incidents.store.state import Lease

@@ -16,8 +16,8 @@ from pydantic import Field
 from affidavit.entrypoints.mcp.callers import Caller, caller_of
 from affidavit.entrypoints.mcp.calls import CallOutcome
 from affidavit.entrypoints.mcp.scopes import AccessScope
+from affidavit.entrypoints.mcp.tasks.followed_collections import FAILED, FOLLOWED, Tasks, result_of
 from affidavit.entrypoints.mcp.tasks.rows import LIFE, TaskRow
-from affidavit.entrypoints.mcp.tasks.tasks import FAILED, FOLLOWED, Tasks, result_of
 from affidavit.entrypoints.mcp.tool_errors import failure
 from affidavit.entrypoints.mcp.tools.results import tool_result
 from affidavit.entrypoints.mcp.tools.tool import Tool

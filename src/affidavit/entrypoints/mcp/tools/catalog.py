@@ -9,8 +9,8 @@ from affidavit.nodes.wire import (
     correlate,
     files,
     findings_page,
-    fleet,
-    network_storage,
+    network_and_storage,
+    node_comparison,
     read,
     search,
     summarize,
@@ -26,10 +26,10 @@ _CITE = (
 # Questions that share a module with a neighbour.
 _MODULES = {
     "list_bundle_files": "files",
-    "network_diagnostics": "network_storage",
-    "storage_diagnostics": "network_storage",
-    "compare_nodes": "fleet",
-    "cluster_health": "fleet",
+    "network_diagnostics": "network_and_storage",
+    "storage_diagnostics": "network_and_storage",
+    "compare_nodes": "node_comparison",
+    "cluster_health": "node_comparison",
 }
 _COLLECTION_MODULES = {"cancel": "status", "batch_collect": "batch", "batch_status": "batch"}
 _NODE = '{"instanceId": "i-0123456789abcdef0"'
@@ -128,30 +128,30 @@ NODES = (
         "Network state of a node",
         "Routes, iptables, interfaces, DNS, CNI, conntrack and MTU as the bundle shows them. not_available is no "
         f"pass.{_CITE}",
-        network_storage.DiagnosticsRequest,
-        network_storage.DiagnosticsAnswer,
+        network_and_storage.DiagnosticsRequest,
+        network_and_storage.DiagnosticsAnswer,
     ),
     _question(
         "storage_diagnostics",
         "Storage state of a node",
         f"Disks, inodes, mounts and I/O as the bundle shows them. not_available is no pass.{_CITE}",
-        network_storage.DiagnosticsRequest,
-        network_storage.DiagnosticsAnswer,
+        network_and_storage.DiagnosticsRequest,
+        network_and_storage.DiagnosticsAnswer,
     ),
     _question(
         "compare_nodes",
         "Compare nodes",
         f"What several nodes have in common and what only some of them show. Nodes without a bundle are gaps.{_CITE}",
-        fleet.CompareNodesRequest,
-        fleet.CompareNodesAnswer,
+        node_comparison.CompareNodesRequest,
+        node_comparison.CompareNodesAnswer,
     ),
     _question(
         "cluster_health",
         "Nodes of a cluster, ranked",
         "The nodes of a cluster, worst first, and those without a bundle: call it to learn instance ids. Bundles "
         f"served from a folder are the cluster local.{_CITE}",
-        fleet.ClusterHealthRequest,
-        fleet.ClusterHealthAnswer,
+        node_comparison.ClusterHealthRequest,
+        node_comparison.ClusterHealthAnswer,
         is_steady=False,
     ),
     _question(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from affidavit.entrypoints.mcp.tasks.tasks import FOLLOWED
+from affidavit.entrypoints.mcp.tasks.followed_collections import FOLLOWED
 from affidavit.entrypoints.mcp.tools.catalog import tools_of
 from affidavit.entrypoints.mcp.tools.schemas import input_schema, output_schema
 from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset

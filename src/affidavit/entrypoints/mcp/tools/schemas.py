@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel
 
 from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset
-from affidavit.entrypoints.mcp.tools.truncation import SCHEMA as TRUNCATION
+from affidavit.entrypoints.mcp.tools.workload_truncation_info import SCHEMA as TRUNCATION
 
 DEBUG = "debug"
 # Bounds that no sensible call meets. They are checked all the same, and an error names them.

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from affidavit.entrypoints.report.frame import load_page
 from affidavit.entrypoints.report.page.safe_data import encoded
+from affidavit.entrypoints.report.page_frame import load_page
 from affidavit.evaluation.history import EvaluationRun
 from affidavit.evaluation.nodes.result import EvaluationResult
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from affidavit.evaluation.generator.events import DaemonEvent
+from affidavit.evaluation.generator.daemon_events import DaemonEvent
 from affidavit.evaluation.generator.node import GeneratedNode
 from affidavit.evaluation.generator.text.clock_text import stamp, windows_stamp
 

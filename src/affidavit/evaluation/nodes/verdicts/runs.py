@@ -11,7 +11,7 @@ from affidavit.errors import AffidavitError
 from affidavit.evaluation.nodes.bundles import place
 from affidavit.evaluation.nodes.runs import Quiet
 from affidavit.evaluation.nodes.verdicts.cases import VerdictCase
-from affidavit.evaluation.nodes.verdicts.judge import JudgedVerdict
+from affidavit.evaluation.nodes.verdicts.judged_case import JudgedVerdict
 from affidavit.evidence.verdict import NodeVerdict
 from affidavit.index.scanning.rule_slots import slots_of
 from affidavit.investigation import Analysis, analyze

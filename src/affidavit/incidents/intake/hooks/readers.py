@@ -9,7 +9,7 @@ from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.alert_incident import Envelope, NotAFault, UnreadableAlert
 from affidavit.incidents.intake.alert_meaning import meaning_of
 from affidavit.incidents.intake.event_reader import AlertReading, guarded
-from affidavit.incidents.intake.hooks.labels import LabelNames
+from affidavit.incidents.intake.hooks.label_mapping import LabelNames
 from affidavit.incidents.intake.node_alerts import of_alertmanager
 from affidavit.incidents.intake.pagerduty import SOURCE, of_pagerduty, texts
 from affidavit.ports.notice import AlertOrigin

@@ -7,7 +7,7 @@ from affidavit.evidence.subject import Subject
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.arns import parse_arn
-from affidavit.remediation.actions.document_values import at_path
+from affidavit.remediation.actions.source_document_values import at_path
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

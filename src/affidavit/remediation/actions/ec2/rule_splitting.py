@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from affidavit.ports.json import Item, JsonValue
-from affidavit.remediation.actions.trail_events import field, items
+from affidavit.remediation.actions.trail_event_fields import field, items
 
 # The list a range stands in, the name of its value, and what CloudTrail calls the list.
 _RANGES = (

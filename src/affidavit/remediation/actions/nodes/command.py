@@ -9,9 +9,9 @@ from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.arns import parse_arn
-from affidavit.remediation.actions.document_values import at_path
 from affidavit.remediation.actions.nodes.pinned_document import NAME, deployed_document
-from affidavit.remediation.actions.trail_events import items
+from affidavit.remediation.actions.source_document_values import at_path
+from affidavit.remediation.actions.trail_event_fields import items
 
 NOTHING = "nothing"
 _UNSETTLED = ("Pending", "InProgress", "Cancelling", "Delayed")

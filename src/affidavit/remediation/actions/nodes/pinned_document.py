@@ -8,7 +8,7 @@ from pathlib import Path
 from affidavit.errors import NotFound
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.json import Item
-from affidavit.remediation.actions.document_values import at_path
+from affidavit.remediation.actions.source_document_values import at_path
 
 NAME = "Affidavit-NodeRepair"
 

@@ -6,10 +6,10 @@ from affidavit.evidence.diagnosis import FaultType, RiskLevel
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Reading
-from affidavit.remediation.actions.document_values import at_path
 from affidavit.remediation.actions.nodes.command import NodeCommand
-from affidavit.remediation.actions.nodes.group import group_named, group_problems
-from affidavit.remediation.plan.plan import UndoClass
+from affidavit.remediation.actions.nodes.scaling_group import group_named, group_problems
+from affidavit.remediation.actions.source_document_values import at_path
+from affidavit.remediation.plan.sealed_plan import UndoClass
 
 
 class RebootNode(NodeCommand):

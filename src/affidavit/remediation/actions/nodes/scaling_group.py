@@ -7,7 +7,7 @@ from affidavit.errors import NotFound
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.arns import parse_arn
-from affidavit.remediation.actions.trail_events import items
+from affidavit.remediation.actions.trail_event_fields import items
 
 # The most of a group that may be unhealthy, the node that is repaired among them.
 MOST_UNHEALTHY = 0.2

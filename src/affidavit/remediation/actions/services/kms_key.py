@@ -8,9 +8,9 @@ from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
-from affidavit.remediation.actions.document_values import at_path
-from affidavit.remediation.actions.trail_events import is_call, requested
-from affidavit.remediation.plan.plan import UndoClass
+from affidavit.remediation.actions.source_document_values import at_path
+from affidavit.remediation.actions.trail_event_fields import is_call, requested
+from affidavit.remediation.plan.sealed_plan import UndoClass
 
 ENABLED, DISABLED = "Enabled", "Disabled"
 
