@@ -107,16 +107,21 @@ class _Case:
         )
 
     def _roots(self) -> list[SeenCondition]:
-        """The causes to lead with: those open now or, when nothing is open, those that are over."""
+        """The causes of what is open, then those of faults that are over and have nothing to do with it."""
         able = [each for each in self.seen.values() if self._can_lead(each)]
         open_now = [each for each in able if each.is_open or (self._may_hold_on(each) and self._explains_open(each.id))]
-        over = [each for each in able if each not in open_now and each.worth_explaining]
-        is_anything_open = open_now or any(
+        over = [each for each in able if each not in open_now and self._is_worth_telling(each)]
+        if open_now:
+            return [*sorted(open_now, key=self._lead_order), *sorted(filter(_went_silent, over), key=self._lead_order)]
+        is_anything_open = any(
             each.is_open and each.worth_explaining and each.condition.role is CauseRole.EFFECT
             for each in self.seen.values()
         )
-        chosen = open_now if is_anything_open else [each for each in over if _worst(each).is_at_least(Severity.HIGH)]
-        return sorted(chosen, key=self._lead_order)
+        return [] if is_anything_open else sorted(over, key=self._lead_order)
+
+    @staticmethod
+    def _is_worth_telling(each: SeenCondition) -> bool:
+        return bool(each.worth_explaining) and _worst(each).is_at_least(Severity.HIGH)
 
     def _can_lead(self, each: SeenCondition) -> bool:
         if each.condition.role is CauseRole.EFFECT or each.is_harmless or each.id in self.refuted:
@@ -369,6 +374,11 @@ def _why_not(other: SeenCondition, effect: SeenCondition) -> str:
         minutes = (other.began - effect.began).total_seconds() / 60
         return f"it began {minutes:.0f} min after what it would have to explain"
     return "a cause that its own lines name explains the same"
+
+
+def _went_silent(each: SeenCondition) -> bool:
+    """Whether nothing says that it was mended: it only stopped to be logged."""
+    return each.condition.role is CauseRole.CAUSE and each.fell_silent
 
 
 def _worst(each: SeenCondition) -> Severity:

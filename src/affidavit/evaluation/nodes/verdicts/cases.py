@@ -46,17 +46,19 @@ class _Case(_Data):
     layout: Layout
     parts: tuple[str, ...]
     leads: tuple[str, ...]
+    over: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerdictCase:
-    """`leads` and `unknown` are texts of the lines in which these faults show."""
+    """`leads`, `over` and `unknown` are texts of the lines in which these faults show."""
 
     id: str
     scenario: Scenario
     leads: tuple[str, ...]
+    over: tuple[str, ...]
     unknown: tuple[str, ...]
     without: tuple[str, ...]
 
@@ -99,6 +101,7 @@ def _case(name: str, case: _Case, parts: Mapping[str, _Part], seed: int) -> Verd
         id=name,
         scenario=scenario,
         leads=tuple(parts[lead].shows for lead in case.leads),
+        over=tuple(parts[lead].shows for lead in case.over),
         unknown=tuple(parts[lead].shows for lead in case.unknown),
         without=case.without,
     )

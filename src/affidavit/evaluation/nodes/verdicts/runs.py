@@ -56,12 +56,16 @@ def judged(case: VerdictCase, analysis: Analysis) -> JudgedVerdict:
     verdict = analysis.index.verdict
     if verdict is None:
         return JudgedVerdict(id=case.id, leads=False, trouble="the index has no verdict")
+    wanted = (*case.leads, *case.over)
     told = [_lines_of(cause.evidence[0], analysis) for cause in verdict.root_causes]
-    found = [next((lead for lead in case.leads if _holds(lines, lead)), "") for lines in told]
-    leads = bool(found) and bool(found[0]) if case.leads else not found
-    if sorted(found) != sorted(case.leads):
+    found = [next((text for text in wanted if _holds(lines, text)), "") for lines in told]
+    leads = bool(found) and found[0] in case.leads if case.leads else not found
+    if sorted(found) != sorted(wanted):
         named = ", ".join(cause.cause for cause in verdict.root_causes) or "no cause"
-        return JudgedVerdict(id=case.id, leads=leads, trouble=f"{named}; wanted {', '.join(case.leads) or 'none'}")
+        return JudgedVerdict(id=case.id, leads=leads, trouble=f"{named}; wanted {', '.join(wanted) or 'none'}")
+    still_open = [text for cause, text in zip(verdict.root_causes, found, strict=True) if cause.still_open]
+    if lost := [text for text in case.over if text in still_open]:
+        return JudgedVerdict(id=case.id, leads=leads, trouble=f"told as open: {', '.join(lost)}")
     return JudgedVerdict(id=case.id, leads=leads, trouble=_unknown_trouble(case, verdict, analysis))
 
 
