@@ -109,6 +109,9 @@ class Rule(Described):
     planned_for: str | None = None
     """A kind of `entities.yaml`: a line of `planned_by` announces only lines that name the same of this kind."""
     startup_seconds: Annotated[int, Field(ge=0, le=3600)] = 0
+    told_once: bool = False
+    """It is logged when it begins and not again, so that silence does not end it: only a line of `cleared_by` makes it
+    part of a start."""
     brief_seconds: Annotated[int, Field(ge=0, le=600)] = 0
     """An outage no longer than this is low, once its program logged on for ten minutes without it. Only where each try
     is logged and tries never end: for others silence says nothing."""

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+from affidavit.verdict.condition import CauseRole
 from affidavit.verdict.graph import CausalGraph, CausalPath
 from affidavit.verdict.seen_conditions import SeenCondition, lines_by_file
 from affidavit.verdict.timing import NodeClocks, can_precede, fell_silent_together
@@ -33,9 +34,21 @@ def accepted_links(
         if (link := _link(cause, seen[path.effect], path, clocks, seen)) is not None
     ]
     by_effect: dict[str, list[AcceptedLink]] = {}
-    for link in _without_mutual_names(possible):
+    for link in _without_mutual_names(_without_idle_effects(possible)):
         by_effect.setdefault(link.effect.id, []).append(link)
     return [link for links in by_effect.values() for link in _best(links)]
+
+
+def _without_idle_effects(links: list[AcceptedLink]) -> list[AcceptedLink]:
+    """Without links from effects that are too slight to be told and that nothing explains: what they would explain
+    would be told nowhere."""
+    explained = {link.effect.id for link in links}
+    kept = [link for link in links if not _is_idle(link.cause) or link.cause.id in explained]
+    return kept if len(kept) == len(links) else _without_idle_effects(kept)
+
+
+def _is_idle(cause: SeenCondition) -> bool:
+    return cause.condition.role is CauseRole.EFFECT and not cause.worth_explaining
 
 
 def _without_mutual_names(links: list[AcceptedLink]) -> list[AcceptedLink]:

@@ -112,12 +112,20 @@ class _Case:
         open_now = [each for each in able if each.is_open or (self._may_hold_on(each) and self._explains_open(each.id))]
         over = [each for each in able if each not in open_now and self._is_worth_telling(each)]
         if open_now:
+            open_now = [each for each in open_now if not self._adds_nothing(each, open_now)]
             return [*sorted(open_now, key=self._lead_order), *sorted(filter(_went_silent, over), key=self._lead_order)]
         is_anything_open = any(
             each.is_open and each.worth_explaining and each.condition.role is CauseRole.EFFECT
             for each in self.seen.values()
         )
         return [] if is_anything_open else sorted(over, key=self._lead_order)
+
+    def _adds_nothing(self, each: SeenCondition, others: Sequence[SeenCondition]) -> bool:
+        """Whether it is a setting or a change, and a fault that is a cause by itself explains all that it would."""
+        reached = set(self._reached(each.id))
+        return each.condition.role is CauseRole.STATE and any(
+            other.condition.role is CauseRole.CAUSE and reached <= set(self._reached(other.id)) for other in others
+        )
 
     @staticmethod
     def _is_worth_telling(each: SeenCondition) -> bool:

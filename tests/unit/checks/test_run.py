@@ -35,7 +35,11 @@ def test_files_of_two_bundles_are_not_computed_on_together(tmp_path: Path) -> No
     inner = "inner.tar.gz/networking"
     outside = {"networking/iprule.txt": rules, f"{inner}/iproute.txt": route}
     assert not run_checks([check], put(tmp_path, outside)).shown
-    both = {**outside, "networking/iproute.txt": b"default via 10.0.1.1 dev eth0\n", f"{inner}/iprule.txt": rules}
+    both = {
+        **outside,
+        "networking/iproute.txt": b"default via 10.0.1.1 dev eth0 table 3\n",
+        f"{inner}/iprule.txt": rules,
+    }
     assert [shown.path for shown in run_checks([check], put(tmp_path, both)).shown] == ["networking/iprule.txt"]
 
 
@@ -48,7 +52,7 @@ def test_a_file_that_is_too_large_is_one_gap_however_many_checks_read_it(tmp_pat
 
 
 def test_a_large_connection_table_is_read_as_far_as_its_counters(tmp_path: Path) -> None:
-    head = b"*** Output of conntrack -S ***\ncpu=0   \tfound=0 insert_failed=0 drop=512 early_drop=0\n"
+    head = b"*** Output of conntrack -S ***\ncpu=0   \tfound=0 insert_failed=0 drop=5120 early_drop=0\n"
     with (tmp_path / "table").open("wb") as file:
         file.write(head)
         file.truncate(LARGEST + 1)

@@ -63,6 +63,15 @@ def test_of_many_spans_the_last_are_listed_and_all_are_counted(times: int, total
     assert f"Recovered: {times} episodes, the last " in state_line(found)
 
 
+@pytest.mark.parametrize(("then", "is_startup"), [((880, "MENDED"), True), ((895, "MENDED"), False)])
+def test_what_is_logged_once_is_part_of_a_start_only_where_a_line_ends_it(
+    then: tuple[int, str], is_startup: bool, tmp_path: Path
+) -> None:
+    lines = log(STARTED, *sorted([(890, "KAPUT"), then], reverse=True))
+    found = finding(lines, tmp_path, startup_seconds=300, told_once=True, cleared_by=["MENDED"])
+    assert (found.state is FaultState.STARTUP) == is_startup
+
+
 HOUR = 3600
 
 

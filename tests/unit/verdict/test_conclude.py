@@ -203,8 +203,36 @@ def test_what_is_over_planned_or_a_start_never_leads_over_what_is_open() -> None
             seen("any.certificate-expired", 100),
             seen("kubelet.node-not-ready", 101),
         )
-        assert leads(verdict) == ["F-002"], state
-        assert "F-002" not in verdict.root_causes[0].explains
+        assert leads(verdict)[0] == "F-002", state
+        assert "F-001" not in verdict.root_causes[0].explains
+        assert [cause.still_open for cause in verdict.root_causes] == [True, False][: len(verdict.root_causes)]
+        # Nothing says that it was mended, so it is not passed over.
+        assert ("F-001" in leads(verdict)) == (state is FaultState.OVER), state
+
+
+def test_an_independent_fault_that_ended_is_told_with_what_followed_from_it() -> None:
+    verdict = verdict_on(
+        seen("kernel.memory-cgroup-oom", 0, until=20, state=FaultState.OVER),
+        seen("kubelet.crash-loop", 1, until=21, state=FaultState.OVER),
+        seen("cni.subnet-addresses-exhausted", 150),
+        seen("kubelet.sandbox-creation-failed", 151),
+    )
+    assert leads(verdict) == ["F-003", "F-001"]
+    assert [cause.explains for cause in verdict.root_causes] == [("F-004",), ("F-002",)]
+    assert [cause.still_open for cause in verdict.root_causes] == [True, False]
+
+
+def test_a_change_that_explains_no_more_than_a_cause_does_is_not_told_beside_it() -> None:
+    cause, change = seen("any.inotify-limit-reached", 99), seen("system.operator-action", 100)
+    effect = seen("systemd.node-service-failed", 101)
+    assert leads(verdict_on(cause, change, effect)) == ["F-001"]
+    assert leads(verdict_on(change, effect)) == ["F-001"]
+
+
+def test_a_slight_effect_that_nothing_explains_swallows_no_fault() -> None:
+    slight = replace(seen("any.dns-timeout", 0), severity=Severity.LOW)
+    verdict = verdict_on(slight, seen("kubelet.credential-provider-failed", 10))
+    assert leads(verdict) == ["F-002"]
 
 
 def test_a_fault_that_is_over_is_told_as_over_where_nothing_is_open() -> None:

@@ -61,6 +61,7 @@ COMPUTATIONS: Mapping[str, Computation] = {
     "processes.large-environments": processes.large_environments,
     "processes.memory-available": processes.memory_available,
     "processes.memory-held": processes.memory_held,
+    "processes.memory-hog": processes.memory_hog,
     "processes.missing": processes.missing_process,
     "processes.pids": processes.pids,
     "processes.pressure": processes.pressure,

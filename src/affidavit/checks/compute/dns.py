@@ -12,7 +12,12 @@ def no_nameserver(documents: Sequence[Document]) -> Iterator[Found]:
         if document.is_blank:
             yield NotComputable(document.path, "is empty, so the node's name servers are unknown")
         elif not any(words[0] == "nameserver" and len(words) > 1 for _, words in entries):
-            yield Shown(document.path, 1, "no line names a name server")
+            yield Shown(document.path, _where_it_says_so(document), "no line names a name server")
+
+
+def _where_it_says_so(document: Document) -> int:
+    """The comment in which systemd-resolved tells that it knows no server, or the first line."""
+    return next((number for number, text in document.lines() if "No DNS servers known" in text), 1)
 
 
 def own_nameserver(documents: Sequence[Document]) -> Iterator[Found]:

@@ -37,6 +37,8 @@ def default_routes_missing(documents: Sequence[Document]) -> Iterator[Found]:
     if rules is None or routes is None:
         return
     rows = [text.split() for _, text in routes.lines()]
+    if not any("table" in words for words in rows):
+        return  # a list of the main table alone tells nothing of the others
     known = {words[words.index("table") + 1] for words in rows if words[:1] == ["default"] and "table" in words[:-1]}
     seen: set[str] = set()
     for number, text in rules.lines():

@@ -120,6 +120,15 @@ def memory_available(
                 return
 
 
+def memory_hog(documents: Sequence[Document], *, from_percent: float, below_percent: float) -> Iterator[Found]:
+    """The process that holds so much of the memory of a node that has hardly any left."""
+    for document in documents:
+        if any(isinstance(found, Shown) for found in memory_available([document], below_percent=below_percent)):
+            for row in _rows_of_top(document):
+                if row.memory >= from_percent:
+                    yield Shown(document.path, row.line, f"{row.command} holds {row.memory:g} % of the node's memory")
+
+
 def pressure(documents: Sequence[Document], *, line: str, from_percent: float) -> Iterator[Found]:
     """/proc/pressure: the share of the last five minutes in which `some` or all (`full`) tasks were stalled."""
     for document in documents:

@@ -131,9 +131,7 @@ def judge(group: HitGroup, context: FaultContext) -> FaultJudgement:
     rule = group.slot.rule
     if rule.planned_by and _is_planned(group, context):
         return FaultJudgement(severity=Severity.INFO, note=PLANNED, state=FaultState.PLANNED)
-    if rule.startup_seconds and is_startup(
-        group.times, context.starts, rule.startup_seconds, collected=context.collected
-    ):
+    if rule.startup_seconds and _is_startup(group, context):
         note = STARTUP.format(seconds=rule.startup_seconds)
         return FaultJudgement(severity=Severity.INFO, note=note, state=FaultState.STARTUP)
     if rule.brief_seconds and _was_brief(group, context):
@@ -157,6 +155,13 @@ def judge(group: HitGroup, context: FaultContext) -> FaultJudgement:
         state=FaultState.RECOVERED if is_over else FaultState.OPEN,
         episodes=tuple(found),
     )
+
+
+def _is_startup(group: HitGroup, context: FaultContext) -> bool:
+    rule, cleared = group.slot.rule, context.times(group, LineMeaning.CLEARED)
+    if rule.told_once and not (len(cleared) and int(cleared[-1]) >= int(group.times.max())):
+        return False
+    return is_startup(group.times, context.starts, rule.startup_seconds, collected=context.collected)
 
 
 def _were_brief(found: Sequence[Episode], seconds: int, context: FaultContext) -> bool:
