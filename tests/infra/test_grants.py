@@ -24,7 +24,7 @@ RUNS = {
     "affidavit-mcp-collect": (*_STORES, "mcp_api_key", "node_directory", "collector"),
     "affidavit-console": (*_STORES, "parameters/stored_secrets"),
     "affidavit-gateway-tools": (*_STORES, "node_directory"),
-    "affidavit-indexer": (*_STORES, "bundle_ready_publisher", "dead_letters", "node_directory"),
+    "affidavit-indexer": (*_STORES, "bundle_ready_publisher", "dead_letter_sender", "node_directory"),
     "affidavit-supervisor": (
         *_STORES,
         "mcp_api_key",

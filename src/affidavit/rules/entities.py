@@ -36,14 +36,19 @@ class EntityPatterns:
         """Each name once, in the order of the lines, and a limited number of each kind."""
         found: dict[str, dict[str, None]] = {}
         for line in lines:
-            for kind, name in self._in(line[:SEARCHED]):
+            for kind, name in self._in(line[:SEARCHED], self.patterns):
                 names = found.setdefault(kind, {})
                 if len(names) < NAMES_OF_A_KIND:
                     names[name] = None
         return tuple(NamedEntity(kind=kind, name=name) for kind, names in sorted(found.items()) for name in names)
 
-    def _in(self, line: str) -> Iterator[tuple[str, str]]:
-        for pattern in self.patterns:
+    def names_of(self, kind: str, line: str) -> frozenset[str]:
+        """What the line names of one kind. Only patterns that can catch it are tried."""
+        found = self._in(line[:SEARCHED], [pattern for pattern in self.patterns if kind in pattern.groupindex])
+        return frozenset(name for told, name in found if told == kind)
+
+    def _in(self, line: str, patterns: Iterable[re.Pattern[str]]) -> Iterator[tuple[str, str]]:
+        for pattern in patterns:
             if (match := pattern.search(line)) is not None:
                 yield from _named(match.groupdict())
 

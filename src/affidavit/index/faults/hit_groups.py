@@ -73,10 +73,7 @@ def named_in(group: HitGroup, kind: str) -> list[Named]:
     """When each line came, and what it names of this kind."""
     names = group.slot.rule.names_in
     return [
-        (
-            int(group.times[place]),
-            frozenset(name.name for name in names.names([said_in(line_at(group, place))]) if name.kind == kind),
-        )
+        (int(group.times[place]), names.names_of(kind, said_in(line_at(group, place))))
         for place in range(len(group.rows))
     ]
 
