@@ -9,7 +9,7 @@ from affidavit.matching.looser_patterns import looser
 from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher
 from affidavit.matching.needles import needles_of, required_texts
 from affidavit.matching.patterns import Wordings
-from affidavit.matching.sieve import DENSE, SievedMatcher, is_sieve_ready, sieve_of
+from affidavit.matching.sieve import DENSE, SievedMatcher, is_sieve_ready, sieve_of, without_text
 from affidavit.rules.pack import load_pack
 from affidavit.rules.rule import placed
 
@@ -23,6 +23,8 @@ PATTERNS = (
     'zz"+ quux',
     r"blocked for more than \d+ seconds\.?",
 )
+# Digits, a single letter, and letters of either case: no text stands for these.
+PLAIN = compile_matcher([(4, PATTERNS[4]), (5, PATTERNS[5])], engine="hyperscan")
 NOISE = ("all is well", "a note came", "x" * 300, "", "12 xy", "y y", "is up")
 
 
@@ -89,7 +91,7 @@ def test_every_sample_of_every_rule_gets_through_the_sieve_of_all_rules() -> Non
 @pytest.mark.parametrize("ending", ["", "\n", "\r\n"])
 def test_the_same_lines_are_found_with_and_without_a_sieve(ending: str) -> None:
     engine = compile_matcher([*enumerate(PATTERNS)], engine="hyperscan")
-    sieved = SievedMatcher(sieve_of(PATTERNS), engine, _never)
+    sieved = SievedMatcher(sieve_of(PATTERNS), engine, plain=lambda: PLAIN, whole=_never)
     planted = (
         "nf_conntrack table full, dropping packet",
         "Failed to mount",
@@ -117,7 +119,7 @@ def test_the_same_lines_are_found_with_and_without_a_sieve(ending: str) -> None:
 def test_a_block_full_of_marked_lines_is_given_to_the_engine_as_a_whole_and_so_are_some_more() -> None:
     engine = _Counting(compile_matcher([*enumerate(PATTERNS)], engine="hyperscan"))
     sieve = _Counting(sieve_of(PATTERNS))
-    sieved = SievedMatcher(sieve, _Counting(engine), lambda: engine)
+    sieved = SievedMatcher(sieve, _Counting(engine), plain=_never, whole=lambda: engine)
     full = bytearray(b"deadlock 1\n" * DENSE)
     for _ in range(8):
         assert len(sieved.scan(full + bytes(ROOM), len(full))) == DENSE
@@ -125,6 +127,18 @@ def test_a_block_full_of_marked_lines_is_given_to_the_engine_as_a_whole_and_so_a
     usual = bytearray(b"all is well\n" * DENSE)
     assert list(chain.from_iterable(sieved.scan(usual + bytes(ROOM), len(usual)) for _ in range(9))) == []
     assert engine.scans < 8 + 8, "the sieve is tried again"
+
+
+def test_the_patterns_without_a_text_are_told() -> None:
+    assert without_text(PATTERNS) == {PATTERNS[4], PATTERNS[5]}
+
+
+def test_lines_on_which_no_text_stands_are_asked_for_the_few_patterns_without_one() -> None:
+    engine, plain = _Counting(compile_matcher([*enumerate(PATTERNS)], engine="hyperscan")), _Counting(PLAIN)
+    sieved = SievedMatcher(sieve_of(PATTERNS), engine, plain=lambda: plain, whole=_never)
+    block = bytearray(b"\n".join([b"all is well" * DENSE, b"123 xxxy", b"all is well", b"the WATCHDOG bark"]))
+    assert _lines(sieved.scan(block + bytes(ROOM), len(block)), block) == {(1, 5), (3, 4)}
+    assert (engine.scans, plain.scans) == (0, 1)
 
 
 def test_a_sieve_is_kept_for_the_next_run(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:

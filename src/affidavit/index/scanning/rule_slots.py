@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
-from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from affidavit.index.scanning.hits import Column, FileHits
 from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher, is_ready, thrifty_matcher
 from affidavit.matching.needle_cache import made_needles
 from affidavit.matching.patterns import Wordings
-from affidavit.matching.sieve import SievedMatcher, is_sieve_ready, sieve_of
+from affidavit.matching.sieve import SievedMatcher, is_sieve_ready, sieve_of, without_text
 from affidavit.rules.pack import RulePack
 from affidavit.rules.rule import Rule, Suppression
 
@@ -196,7 +195,19 @@ class RuleSlots:
         return self._engine != "re2" and find_spec("hyperscan") is not None
 
     def _sieved(self, readers: frozenset[int]) -> Matcher:
-        return SievedMatcher(sieve_of(self._wordings(readers)), self.first_matcher, lambda: self._engine_of(readers))
+        wordings = self._wordings(readers)
+        return SievedMatcher(
+            sieve_of(wordings),
+            self.first_matcher,
+            plain=cache(lambda: self._plain_engine(readers, wordings)),
+            whole=lambda: self._engine_of(readers),
+        )
+
+    def _plain_engine(self, readers: frozenset[int], wordings: list[str]) -> Matcher:
+        """Of the few patterns that no text stands for; most lines that a sieve marks are theirs."""
+        plain = without_text(wordings)
+        patterns = [(number, wording) for number, wording in self._patterns(sorted(readers)) if wording in plain]
+        return compile_matcher(patterns, engine=self._engine)
 
     def _engine_of(self, readers: frozenset[int]) -> Matcher:
         """Where they are most of all slots, the engine of all serves as well."""
@@ -253,6 +264,10 @@ class _Doubt:
     explanations: Wordings | None
     explained: tuple[int, ...]
 
+    @property
+    def may_be_excepted(self) -> bool:
+        return self.exceptions is not None or self.explanations is not None
+
 
 class Judge:
     """Decides for one file whether a line on which a pattern matched counts, and for which slot."""
@@ -267,6 +282,8 @@ class Judge:
         self.must_see = frozenset(self._doubts)
         self._reads = _flags(len(slots.table), self.readers)
         self._asks = _flags(len(slots.table), self.must_see)
+        excepted = frozenset(number for number, doubt in self._doubts.items() if doubt.may_be_excepted)
+        self._may_be_excepted = _flags(len(slots.table), excepted)
 
     def slot_for(self, number: int, line: bytes) -> int | None:
         """The slot that the line counts for; None when it is not the rule's."""
@@ -294,11 +311,12 @@ class Judge:
         if doubter is None:
             found = map(self.slot_for, numbers.tolist(), lines)
             return np.array([-1 if slot is None else slot for slot in found], dtype=np.int64)
-        is_meant = [self._is_meant(number, line) for number, line in zip(numbers.tolist(), lines, strict=True)]
-        judged = np.full(len(lines), -1, dtype=np.int64)
-        if any(is_meant):
-            rows = np.flatnonzero(is_meant)
-            judged[rows] = self._without_doubt(numbers[rows], [*compress(lines, is_meant)], doubter)
+        is_meant = np.array([*map(self._is_meant, numbers.tolist(), lines)], dtype=np.bool_)
+        judged = np.where(is_meant, numbers, -1)
+        # Most lines end or announce a fault: of these nothing more is asked.
+        rows = np.flatnonzero(is_meant & self._may_be_excepted[numbers])
+        if len(rows):
+            judged[rows] = self._without_doubt(numbers[rows], [lines[row] for row in rows.tolist()], doubter)
         return judged
 
     def _is_meant(self, number: int, line: bytes) -> bool:
