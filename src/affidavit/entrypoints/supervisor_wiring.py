@@ -7,7 +7,8 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, assert_never
 
 from affidavit.bootstrap import App
-from affidavit.errors import EvidenceUnavailable, InputRefused, UpstreamFailed
+from affidavit.entrypoints.diagnosis_rereading import NodeLines
+from affidavit.errors import InputRefused, UpstreamFailed
 from affidavit.evidence.subject import SubjectKind
 from affidavit.incidents.attempt.circuit_breaker import Breaker
 from affidavit.incidents.attempt.diagnostician import Diagnostician
@@ -25,7 +26,6 @@ from affidavit.incidents.store.stored_diagnoses import IncidentContexts
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import Emit, Telemetry
 from affidavit.ports.json import JsonValue
-from affidavit.ports.object_store import ObjectStore
 from affidavit.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 
     from affidavit.agent.toolbox.tool_providers import Toolbox, ToolProvider
     from affidavit.evidence.citation_check import ByteSource
-    from affidavit.evidence.finding import ByteRange, Evidence
     from affidavit.incidents.attempt.without_chat_model import Degraded
-    from affidavit.incidents.reading.rereading import Rereading
-    from affidavit.nodes.library.stored_lines import StoredLines
 
 
 def build_supervisor(
@@ -77,21 +74,6 @@ def build_supervisor(
         readiness=readiness,
         held=_held(app, states, readiness, telemetry),
         home=Home() if toolbox is not None else Home(region=settings.region, account=account or _account(settings)),
-    )
-
-
-def rereading(app: App) -> "Rereading":
-    """Proves stored diagnoses again: no chat model, nothing but what is stored."""
-    from affidavit.incidents.reading.rereading import Rereading
-
-    records = Records(app.objects)
-    tokens = app.settings.max_tokens_per_incident
-    return Rereading(
-        states=IncidentStates(app.incident_state, app.clock),
-        contexts=IncidentContexts(app.incident_context, records, app.clock, max_tokens=tokens),
-        records=records,
-        source=NodeLines(app.objects),
-        clock=app.clock,
     )
 
 
@@ -287,30 +269,3 @@ class _Asked:
     async def _ask(self, tool: str, arguments: Mapping[str, JsonValue]) -> str:
         async with self._toolbox()(self._incident) as provider:
             return await provider.call_tool(tool, arguments)
-
-
-class NodeLines:
-    """A ByteSource over the stored files of every node: a key begins with its instance."""
-
-    def __init__(self, objects: ObjectStore) -> None:
-        self._objects = objects
-        self._instances: dict[str, StoredLines] = {}
-
-    def read(self, evidence: "Evidence", span: "ByteRange") -> bytes:
-        return self._of(evidence).read(evidence, span)
-
-    def newlines_before(self, evidence: "Evidence", offset: int) -> int:
-        return self._of(evidence).newlines_before(evidence, offset)
-
-    def _of(self, evidence: "Evidence") -> "StoredLines":
-        from affidavit.nodes.library.stored_lines import LineIndexes, StoredLines
-
-        folder = evidence.full_key.partition("/")[0]
-        if not folder.startswith("eks_"):
-            raise EvidenceUnavailable(
-                f"{evidence.full_key} is not in a bundle that is stored here", hint="ingest the bundle first"
-            )
-        instance = folder.removeprefix("eks_")
-        if instance not in self._instances:
-            self._instances[instance] = StoredLines(instance, self._objects, LineIndexes())
-        return self._instances[instance]

@@ -13,7 +13,7 @@ from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.baselines.store import KnownGoodStore
 from affidavit.bootstrap import App, build_app
-from affidavit.entrypoints.supervisor_wiring import NodeLines
+from affidavit.entrypoints.diagnosis_rereading import NodeLines
 from affidavit.errors import AffidavitError
 from affidavit.incidents.notices.incident_notice import NoticeStyle
 from affidavit.incidents.notices.sent_notices import ToldStates
