@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, assert_never
 
 from affidavit.bootstrap import App
 from affidavit.entrypoints.diagnosis_rereading import NodeLines
+from affidavit.entrypoints.node_evidence_wiring import node_evidence, node_states
 from affidavit.errors import InputRefused, UpstreamFailed
 from affidavit.evidence.subject import SubjectKind
 from affidavit.incidents.attempt.circuit_breaker import Breaker
 from affidavit.incidents.attempt.diagnostician import Diagnostician
-from affidavit.incidents.evidence.bundle_source import NodeEvidence
-from affidavit.incidents.evidence.control_plane_view import NodeStates
 from affidavit.incidents.evidence.readiness import EvidenceAwaited, EvidenceCheck, EvidenceReady, Readiness
 from affidavit.incidents.evidence.termination_holds import HeldNodes
 from affidavit.incidents.incident import Incident
@@ -111,28 +110,6 @@ class _LazyReadiness:
     def _readiness(self) -> Readiness:
         fresh = timedelta(minutes=self._app.settings.bundle_fresh_minutes)
         return Readiness(evidence=node_evidence(self._app), fresh_for=fresh, states=node_states(self._app))
-
-
-def node_states(app: App) -> NodeStates | None:
-    """How the control plane sees nodes, where settings say how its API is reached."""
-    if app.control_plane is None:
-        return None
-    from affidavit.node_evidence.control_plane_state import ControlPlaneStates
-
-    return ControlPlaneStates(control_plane=app.control_plane)
-
-
-def node_evidence(app: App) -> NodeEvidence:
-    """Where the evidence of nodes comes from: what is stored, and a collection where that is allowed."""
-    from affidavit.node_evidence.stored_or_collected import StoredNodeEvidence
-
-    if app.collector is None:
-        return StoredNodeEvidence(objects=app.objects, state=app.state, why_not="there is no AWS to collect from")
-    if not app.settings.enable_collection:
-        return StoredNodeEvidence(objects=app.objects, state=app.state)
-    from affidavit.entrypoints.collection_wiring import collected_evidence
-
-    return collected_evidence(app)
 
 
 def _account(settings: Settings) -> Callable[[], str]:
