@@ -5,7 +5,8 @@ from typing import Any, cast
 import pytest
 from botocore.exceptions import ClientError
 
-from affidavit.adapters.aws.clients import AwsClients, translate
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translate
 from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
 from affidavit.errors import Conflict
 

@@ -1,6 +1,7 @@
 """Tells which account the credentials in force belong to."""
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.errors import AffidavitError
 
 

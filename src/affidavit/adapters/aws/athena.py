@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Final
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.errors import InputRefused, Throttled, UpstreamFailed
 from affidavit.fleet.answer import FleetAnswer, check_coverage
 from affidavit.fleet.sql_check import check

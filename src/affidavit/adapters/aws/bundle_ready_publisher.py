@@ -1,6 +1,7 @@
 """Tells the supervisor, through the topic that alerts come in by, that a bundle of a node can be queried now."""
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.incidents.intake.event_reader import bundle_news
 
 

@@ -6,7 +6,8 @@ DetectPiiEntities says where something is; ContainsPiiEntities only that it is s
 from collections.abc import Sequence
 from typing import Any, Final
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.errors import UpstreamFailed
 from affidavit.redaction.personal_data_detector import Entity
 

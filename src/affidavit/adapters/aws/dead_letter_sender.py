@@ -1,6 +1,7 @@
 """Sends messages that cannot be handled to a queue, each with the reason."""
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.errors import AffidavitError
 
 # SQS takes 256 KiB in all; a reason longer than this helps nobody.

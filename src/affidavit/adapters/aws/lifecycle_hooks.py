@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.lifecycle_hooks import HookAction
 

@@ -3,7 +3,8 @@
 import threading
 import time
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.errors import InputRefused, NotFound
 
 CACHED_SECONDS = 300.0

@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.errors import InputRefused, NotFound, Throttled, UpstreamFailed
 from affidavit.ports.node_directory import Node
 

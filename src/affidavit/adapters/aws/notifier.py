@@ -2,7 +2,8 @@
 
 import hashlib
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.incidents.notices.plain_text import plain_text
 from affidavit.ports.notice import Notice
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.deploy.stacks import Stacks
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.errors import AffidavitError, NotFound
 from affidavit.settings import secret_settings
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from botocore.exceptions import ClientError
 
-from affidavit.adapters.aws.clients import AwsClients, code_of, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import code_of, translated
 from affidavit.errors import NotFound
 
 _CLOSED = {

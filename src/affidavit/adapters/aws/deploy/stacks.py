@@ -10,7 +10,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.errors import AffidavitError, InputRefused, UpstreamFailed
 
 # Roles have names of ours, so that policies and keys can speak of them.

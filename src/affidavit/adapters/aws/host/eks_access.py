@@ -5,7 +5,8 @@
 import base64
 from typing import Any
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.ports.cluster.access import ClusterPlace, ClusterReach
 
 _PREFIX = "k8s-aws-v1."

@@ -3,7 +3,8 @@
 from datetime import UTC
 from typing import Any
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.cluster.host_text import HostQuestion, HostText
 

@@ -1,6 +1,7 @@
 """Reads the secrets of a deployed function from Parameter Store: one SecureString per setting, below one path."""
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translated
 
 
 def stored_secrets(clients: AwsClients, path: str) -> dict[str, str]:

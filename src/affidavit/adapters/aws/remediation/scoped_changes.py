@@ -8,7 +8,8 @@ from typing import Any
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from affidavit.adapters.aws.clients import CONNECT_SECONDS, READ_SECONDS, AwsClients, code_of, translated
+from affidavit.adapters.aws.clients import CONNECT_SECONDS, READ_SECONDS, AwsClients
+from affidavit.adapters.aws.error_translation import code_of, translated
 from affidavit.adapters.aws.sessions.service_models import quick_session
 from affidavit.errors import Conflict, InputRefused
 from affidavit.ports.aws_calls import REQUEST_IDS, VARIABLES_OF, ApiCall, Changer, Grant

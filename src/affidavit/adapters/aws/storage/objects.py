@@ -10,7 +10,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from affidavit.adapters.aws.clients import AwsClients, code_of, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import code_of, translated
 from affidavit.adapters.aws.storage.download_cache import DownloadCache
 from affidavit.adapters.object_keys import check_folder_prefix, check_key, check_prefix, check_range
 from affidavit.errors import InputRefused, NotFound, UpstreamFailed

@@ -9,7 +9,8 @@ from typing import Any, assert_never
 
 from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError
 
-from affidavit.adapters.aws.clients import AwsClients, code_of, translate, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import code_of, translate, translated
 from affidavit.adapters.aws.storage.attribute_values import from_attributes, to_attribute, to_attributes, to_key
 from affidavit.adapters.aws.storage.expressions import Expressions
 from affidavit.adapters.item_limits import check_key, check_transaction, check_write, is_expired, key_of, normal

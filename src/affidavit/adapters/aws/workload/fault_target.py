@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 from botocore.exceptions import ClientError
 
-from affidavit.adapters.aws.clients import AwsClients, code_of, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import code_of, translated
 from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
 from affidavit.changes.calls import concurrency_call
 from affidavit.ports.json import Item

@@ -8,7 +8,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from affidavit.adapters.aws.clients import AwsClients, code_of, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import code_of, translated
 from affidavit.adapters.aws.workload.cloudtrail import recorded_events
 from affidavit.errors import NotFound
 from affidavit.ports.json import Item

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from affidavit.adapters.aws.clients import AwsClients, translated
+from affidavit.adapters.aws.clients import AwsClients
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
 from affidavit.adapters.aws.remediation.scoped_changes import AssumedRoleDoor
 from affidavit.adapters.aws.remediation.state_reader import AwsStateReader

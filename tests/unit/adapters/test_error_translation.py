@@ -3,7 +3,7 @@
 import pytest
 from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutError
 
-from affidavit.adapters.aws.clients import translated
+from affidavit.adapters.aws.error_translation import translated
 from affidavit.errors import AffidavitError, Conflict, InputRefused, NotFound, Throttled, UpstreamFailed
 
 LEAK = "User: arn:aws:sts::123456789012:assumed-role/x is not authorized because of policy p-123"
