@@ -24,7 +24,7 @@ from affidavit.incidents.store.incident_leases import LEASE_MARGIN
 from affidavit.incidents.store.state import Status
 from affidavit.sandbox.account.function_account import FUNCTION
 from affidavit.sandbox.chat_models.attacks import attack
-from affidavit.sandbox.chat_models.honest_model import FAILING
+from affidavit.sandbox.chat_models.service_failures import FAILING
 from affidavit.sandbox.incident_pipeline import answers, free_port
 from affidavit.verification.pointer_check import verify
 

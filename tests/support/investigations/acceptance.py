@@ -26,7 +26,7 @@ from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_nowhere
 from affidavit.sandbox.account.function_account import FUNCTION
 from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
-from affidavit.sandbox.chat_models.honest_model import FAILING
+from affidavit.sandbox.chat_models.service_failures import FAILING
 from affidavit.sandbox.incident_pipeline import ACCOUNT_ID, IncidentPath
 from affidavit.sandbox.sandbox import Sandbox
 from affidavit.settings import Settings

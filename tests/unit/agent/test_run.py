@@ -20,7 +20,8 @@ from affidavit.incidents.attempt.diagnostician import ErrorCategory, LeaseLost, 
 from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.ports.json import JsonValue
 from affidavit.sandbox.chat_models.bedrock import Refuses, ScriptedText
-from affidavit.sandbox.chat_models.honest_model import denied, failing, good, hung, throttled, unforced
+from affidavit.sandbox.chat_models.honest_model import good
+from affidavit.sandbox.chat_models.service_failures import denied, failing, hung, throttled, unforced
 from affidavit.verification.pointer_check import verify
 from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 

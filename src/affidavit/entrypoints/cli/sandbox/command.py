@@ -159,7 +159,7 @@ def alarm(
 def _up() -> Exit:
     from affidavit.entrypoints.cli.sandbox.upload_indexing import indexing
     from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
-    from affidavit.sandbox.chat_models.honest_model import FAILING
+    from affidavit.sandbox.chat_models.service_failures import FAILING
     from affidavit.sandbox.incident_pipeline import IncidentPath
     from affidavit.sandbox.sandbox import Sandbox
     from affidavit.sandbox.session_file import recorded
