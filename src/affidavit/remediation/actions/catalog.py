@@ -16,9 +16,10 @@ from affidavit.remediation.actions.lambda_concurrency import RestoreConcurrency
 from affidavit.remediation.actions.lambda_configuration import RestoreConfiguration
 from affidavit.remediation.actions.lambda_event_source import EnableEventSource
 from affidavit.remediation.actions.lambda_permission import RestorePermission
+from affidavit.remediation.actions.nodes.image_prune import PruneImages
 from affidavit.remediation.actions.nodes.reboot import RebootNode
 from affidavit.remediation.actions.nodes.replace import ReplaceNode
-from affidavit.remediation.actions.nodes.service_restart import PruneImages, RestartService
+from affidavit.remediation.actions.nodes.service_restart import RestartService
 from affidavit.remediation.actions.services.kms_key import EnableKey
 from affidavit.remediation.actions.services.sqs_redrive import Redrive
 

@@ -1,4 +1,4 @@
-"""`node.service.restart`: restarts kubelet or containerd. `node.images.prune`: removes images that nothing uses."""
+"""`node.service.restart`: restarts kubelet or containerd."""
 
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
 from affidavit.remediation.actions.nodes.command import NodeCommand
@@ -14,13 +14,3 @@ class RestartService(NodeCommand):
     undo_class = UndoClass.COMPENSATING
     repairs = frozenset(SERVICES)
     operations = tuple(SERVICES.values())
-
-
-class PruneImages(NodeCommand):
-    """Pods pull what they need again."""
-
-    name = "node.images.prune"
-    risk = RiskLevel.MEDIUM
-    undo_class = UndoClass.COMPENSATING
-    repairs = frozenset({FaultType.NODE_DISK})
-    operations = ("prune-images",)
