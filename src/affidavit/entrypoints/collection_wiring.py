@@ -9,7 +9,8 @@ from affidavit.incidents.incident import Incident
 from affidavit.ports.cluster.access import ClusterPlace
 
 if TYPE_CHECKING:
-    from affidavit.node_evidence.rungs import Climbs, Rung
+    from affidavit.node_evidence.climb_records import Climbs
+    from affidavit.node_evidence.rungs import Rung
     from affidavit.node_evidence.stored_or_collected import CollectedNodeEvidence
 
 
@@ -30,8 +31,8 @@ def build_desk(app: App) -> Desk:
 
 
 def collected_evidence(app: App) -> "CollectedNodeEvidence":
+    from affidavit.node_evidence.climb_records import Climbs
     from affidavit.node_evidence.ladder import Ladder
-    from affidavit.node_evidence.rungs import Climbs
     from affidavit.node_evidence.ssm_rung import SsmRung
     from affidavit.node_evidence.stored_or_collected import CollectedNodeEvidence
 
@@ -45,9 +46,9 @@ def collected_evidence(app: App) -> "CollectedNodeEvidence":
 def _later_rungs(app: App, climbs: "Climbs") -> "Iterator[Rung]":
     """Those whose ports this deployment has."""
     from affidavit.node_evidence.archive_state import Archives
+    from affidavit.node_evidence.climb_records import RungName
     from affidavit.node_evidence.host_text_rung import TextRung
     from affidavit.node_evidence.monitoring_agent_rung import DiagnosticRung
-    from affidavit.node_evidence.rungs import RungName
 
     stores = app.collection_stores
     archives = Archives(objects=stores.objects, state=stores.state)

@@ -15,7 +15,7 @@ from affidavit.errors import AffidavitError
 from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState
 from affidavit.incidents.incident import Incident
 from affidavit.node_evidence.archive_state import Archives, archive_name
-from affidavit.node_evidence.rungs import Climb, Climbs, RungName
+from affidavit.node_evidence.climb_records import Climb, Climbs, RungName
 from affidavit.ports.clock import Clock
 from affidavit.ports.cluster.host_text import HostQuestion, HostText, HostTexts
 

@@ -7,7 +7,8 @@ from typing import assert_never
 from affidavit.errors import AffidavitError, Conflict, UpstreamFailed
 from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState, collection_token
 from affidavit.incidents.incident import Incident
-from affidavit.node_evidence.rungs import Climb, Climbs, Rung, in_order
+from affidavit.node_evidence.climb_records import Climb, Climbs
+from affidavit.node_evidence.rungs import Rung, in_order
 from affidavit.ports.clock import Clock
 
 

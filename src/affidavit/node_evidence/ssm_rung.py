@@ -14,7 +14,7 @@ from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import AffidavitError
 from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState
 from affidavit.incidents.incident import Incident
-from affidavit.node_evidence.rungs import Climb, RungName
+from affidavit.node_evidence.climb_records import Climb, RungName
 
 # Collections of a node that are looked at to tell which bundles it made itself.
 MOST_EXECUTIONS = 10

@@ -6,8 +6,8 @@ from typing import assert_never
 
 from affidavit.incidents.evidence.bundle_source import BundleAtHand, CollectionStanding, CollectionState
 from affidavit.incidents.incident import Incident
+from affidavit.node_evidence.climb_records import RungName
 from affidavit.node_evidence.ladder import Ladder
-from affidavit.node_evidence.rungs import RungName
 from affidavit.node_evidence.ssm_rung import SsmRung
 from affidavit.node_evidence.stored_bundles import StoredBundles
 from affidavit.nodes.library.cluster_nodes import recorded_nodes

@@ -14,8 +14,8 @@ from affidavit.errors import Conflict, InputRefused, Throttled
 from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState
 from affidavit.incidents.incident import Incident
+from affidavit.node_evidence.climb_records import Climb, Climbs, RungName
 from affidavit.node_evidence.ladder import Ladder
-from affidavit.node_evidence.rungs import Climb, Climbs, RungName
 
 AT = datetime(2026, 1, 15, 10, 0, tzinfo=UTC)
 NODE = Subject(kind=SubjectKind.NODE, id="i-0a11ce0000000001")
