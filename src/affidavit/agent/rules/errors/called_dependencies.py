@@ -2,7 +2,8 @@
 
 import re
 
-from affidavit.agent.rules.errors.error_summary import brief, hosts, is_order
+from affidavit.agent.rules.errors.error_summary import brief, is_order
+from affidavit.agent.rules.errors.named_hosts import hosts
 from affidavit.agent.rules.failure_reasons import Reason, said
 from affidavit.agent.rules.fault import proofs
 from affidavit.agent.rules.ledger_facts import IAM, Facts
