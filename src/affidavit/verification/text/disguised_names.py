@@ -18,7 +18,6 @@ _BORDERS = re.compile(r"[/@:?=]+")
 _DEFANGED = re.compile(r"\s*[\[({]?\s*(?:\bdot\b)\s*[\])}]?\s*", re.IGNORECASE)
 _OPAQUE = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9+=]{24,}")
 SHORTEST_CORE = 8
-WORDS_COPIED = 7
 
 
 def tokens_of(text: str) -> list[str]:
@@ -69,18 +68,3 @@ def _candidates(text: str) -> Iterator[str]:
     words = [word for word in re.split(r"[\s,;()\"'`]+", text) if word]
     yield from (word.strip(".") for word in words)
     yield from (f"{one}{two}" for one, two in pairwise(words) if one[0].isupper() and two[0].isupper())
-
-
-def copied(text: str, heard: str) -> str | None:
-    """The first words, seven in a row, that stand in `heard` as well."""
-    said = _runs(heard)
-    return next((run for run in _runs(text) if run in said), None)
-
-
-def _runs(text: str) -> dict[str, None]:
-    """Within a line; in the order of the text."""
-    found: dict[str, None] = {}
-    for line in text.casefold().splitlines():
-        words = re.findall(r"[\w'’-]+", line)
-        found.update({" ".join(words[at : at + WORDS_COPIED]): None for at in range(len(words) - WORDS_COPIED + 1)})
-    return found
