@@ -16,12 +16,13 @@ from affidavit.evaluation.incidents.metrics import IncidentRun
 from affidavit.evaluation.incidents.result import incidents_result
 from affidavit.evaluation.incidents.workload_scenarios import load_workload_scenarios
 from affidavit.evaluation.nodes.accepted_answers import AnswerChange
-from affidavit.evaluation.nodes.result import EvaluationResult, measured, nodes_result
+from affidavit.evaluation.nodes.result import nodes_result
 from affidavit.evaluation.nodes.rule_removals import Kind, Mutation, without
 from affidavit.evaluation.nodes.runs import run_scenario
 from affidavit.evaluation.nodes.scenario import load_scenarios
 from affidavit.evaluation.nodes.verdicts.cases import verdict_cases
 from affidavit.evaluation.nodes.verdicts.runs import judge_verdict
+from affidavit.evaluation.run_result import EvaluationResult, measured
 from affidavit.knowledge import load_knowledge
 from tests.browser.chromium import chromium, needs_chromium
 from tests.browser.pages import saved

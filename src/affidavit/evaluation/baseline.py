@@ -8,7 +8,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from affidavit.evaluation.incidents.result import IncidentsResult, Numbers
-from affidavit.evaluation.nodes.result import EvaluationResult, NodesResult, parsed_result
+from affidavit.evaluation.nodes.result import NodesResult
+from affidavit.evaluation.run_result import EvaluationResult, parsed_result
 
 _TIMES = ("latency", "time_to", "seconds")
 

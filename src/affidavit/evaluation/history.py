@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evaluation.incidents.result import Numbers
-from affidavit.evaluation.nodes.result import EvaluationResult, measured
+from affidavit.evaluation.run_result import EvaluationResult, measured
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from affidavit.evaluation.baseline import as_baseline, stored_baseline
 from affidavit.evaluation.incidents.result import IncidentsResult
-from affidavit.evaluation.nodes.result import EvaluationResult
+from affidavit.evaluation.run_result import EvaluationResult
 
 RUN = EvaluationResult(
     version="1.0",

@@ -10,7 +10,7 @@ from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evaluation.gates import GateResult
 from affidavit.evaluation.history import append_run, load_history, past_run
 from affidavit.evaluation.incidents.result import IncidentsResult
-from affidavit.evaluation.nodes.result import EvaluationResult
+from affidavit.evaluation.run_result import EvaluationResult
 
 RUN = EvaluationResult(
     version="1.0",

@@ -15,9 +15,10 @@ from affidavit.evaluation.nodes.bundles import place
 from affidavit.evaluation.nodes.evaluated_tools import MeasuredAnswer
 from affidavit.evaluation.nodes.library_answers import MakeLibrary, library_answers, stock
 from affidavit.evaluation.nodes.library_questions import ABSENT, NEIGHBOUR, QUESTIONS
-from affidavit.evaluation.nodes.result import EvaluationResult, measured, nodes_result
+from affidavit.evaluation.nodes.result import nodes_result
 from affidavit.evaluation.nodes.runs import ScenarioRun, ToolRun, run_scenario
 from affidavit.evaluation.nodes.scenario import Scenario, load_scenarios
+from affidavit.evaluation.run_result import EvaluationResult, measured
 from affidavit.evidence.severity import Severity
 from affidavit.knowledge import Knowledge, load_knowledge
 from affidavit.nodes.library.files_by_key import stored_file

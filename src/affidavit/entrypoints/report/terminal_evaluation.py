@@ -8,7 +8,8 @@ from rich.table import Table
 from affidavit.entrypoints.report.terminal_incident_evaluation import print_attacks, print_incidents
 from affidavit.entrypoints.report.terminal_output import text
 from affidavit.evaluation.nodes.evaluated_tools import ANALYZE
-from affidavit.evaluation.nodes.result import EvaluationResult, NodesResult, ScenarioResult, compared
+from affidavit.evaluation.nodes.result import NodesResult, ScenarioResult, compared
+from affidavit.evaluation.run_result import EvaluationResult
 
 _TROUBLES = 5
 _DIFF_LINES = 12

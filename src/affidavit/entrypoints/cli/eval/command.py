@@ -24,21 +24,14 @@ from affidavit.evaluation.history import EvaluationRun, append_run, load_history
 from affidavit.evaluation.incidents.adversarial import AdversarialResult
 from affidavit.evaluation.incidents.result import IncidentsResult
 from affidavit.evaluation.nodes.accepted_answers import accept, changes, stored_answers
-from affidavit.evaluation.nodes.result import (
-    VERSION,
-    EvaluationResult,
-    NodesResult,
-    measured,
-    nodes_result,
-    result_from_json,
-    result_to_json,
-)
+from affidavit.evaluation.nodes.result import NodesResult, nodes_result
 from affidavit.evaluation.nodes.rule_removals import Mutation, run_mutations
 from affidavit.evaluation.nodes.runs import ScenarioRun, run_scenarios
 from affidavit.evaluation.nodes.scenario import load_scenarios
 from affidavit.evaluation.nodes.verdicts.cases import verdict_cases
 from affidavit.evaluation.nodes.verdicts.judged_case import JudgedVerdict
 from affidavit.evaluation.nodes.verdicts.runs import judge_verdicts
+from affidavit.evaluation.run_result import VERSION, EvaluationResult, measured, result_from_json, result_to_json
 from affidavit.knowledge import Knowledge, load_knowledge
 from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.settings import Settings

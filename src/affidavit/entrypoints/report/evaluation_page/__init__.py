@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from affidavit.entrypoints.report.page.safe_data import encoded
 from affidavit.entrypoints.report.page_frame import load_page
 from affidavit.evaluation.history import EvaluationRun
-from affidavit.evaluation.nodes.result import EvaluationResult
+from affidavit.evaluation.run_result import EvaluationResult
 
 _ADAPTER = TypeAdapter(EvaluationResult)
 _PAST = TypeAdapter(list[EvaluationRun])
