@@ -22,7 +22,7 @@ from affidavit.rules.pack import (
     shared_names,
     suppression_problems,
 )
-from affidavit.rules.problem_detector_import import example
+from affidavit.rules.pattern_examples import example
 from affidavit.rules.rule import Rule, RuleStatus, Sample, Suppression, placed
 from affidavit.yaml_loading import load_yaml
 
