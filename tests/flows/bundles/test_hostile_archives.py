@@ -20,7 +20,8 @@ from tests.support.knowledge.packs import a_pack, a_rule
 from tests.support.processes.command import run_forked
 
 from affidavit.bundle.manifest import manifest_to_json
-from affidavit.bundle.workspace import prepare_output, publish, workspace
+from affidavit.bundle.published_results import prepare_output, publish
+from affidavit.bundle.workspace import workspace
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.verify.index import VerifyOptions, run_verify
 from affidavit.index.record import index_to_json

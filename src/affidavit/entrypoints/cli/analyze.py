@@ -10,8 +10,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from affidavit.bundle.manifest import manifest_from_json, manifest_to_json
+from affidavit.bundle.published_results import exclusive, prepare_output, publish, publish_folder
 from affidavit.bundle.sources.opening import save_stream
-from affidavit.bundle.workspace import exclusive, prepare_output, publish, publish_folder, workspace
+from affidavit.bundle.workspace import workspace
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.keys import signer_of
 from affidavit.entrypoints.cli.locale_safe_output import write_json

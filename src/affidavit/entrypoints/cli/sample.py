@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
-from affidavit.bundle.workspace import prepare_output
+from affidavit.bundle.published_results import prepare_output
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.errors import InputRefused
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, fault_names, generate, write

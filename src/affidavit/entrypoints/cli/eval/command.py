@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from affidavit.bootstrap import build_app, build_library
-from affidavit.bundle.workspace import prepare_output, publish
+from affidavit.bundle.published_results import prepare_output, publish
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.locale_safe_output import write_json
 from affidavit.entrypoints.doctor.extras import need_extras
