@@ -20,11 +20,6 @@ _OPAQUE = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9+=]{24,}")
 SHORTEST_CORE = 8
 
 
-def tokens_of(text: str) -> list[str]:
-    """Everything in it that could be a name, actions of IAM aside: whoever may do what is looked up, not believed."""
-    return [one for one in _TOKEN.findall(text) if not _PLAIN.fullmatch(one) and not _ACTION.fullmatch(one)]
-
-
 def squeezed(text: str) -> str:
     """Letters and digits alone, in lower case; lines stay apart."""
     lines = unicodedata.normalize("NFKC", text).casefold().splitlines()
