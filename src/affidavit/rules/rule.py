@@ -105,6 +105,9 @@ class Rule(Described):
     passes_with: Texts = ()
     """Rules of the same event elsewhere, in lines that name what was tried again: what came together with failures that
     all passed, passed too."""
+    as_severe_as: Texts = ()
+    """Rules of the same event: where each line comes with lines of one of these in its file, it is as severe as the
+    worst of them."""
     planned_by: Texts = ()
     planned_for: str | None = None
     """A kind of `entities.yaml`: a line of `planned_by` announces only lines that name the same of this kind."""

@@ -72,6 +72,23 @@ def test_what_is_logged_once_is_part_of_a_start_only_where_a_line_ends_it(
     assert (found.state is FaultState.STARTUP) == is_startup
 
 
+@pytest.mark.parametrize(
+    ("others", "severity"),
+    [([900, 600], Severity.HIGH), ([900], Severity.CRITICAL), ([], Severity.CRITICAL)],
+    ids=["each line is of an event that the other rule tells", "one line stands alone", "nothing else is told"],
+)
+def test_what_another_rule_tells_of_the_same_events_says_how_bad_they_are(
+    others: list[int], severity: Severity, tmp_path: Path
+) -> None:
+    other = a_rule("t.other", "OTHER", severity="high", samples={"fires": ["OTHER"], "quiet": ["fine"]})
+    mine = a_rule(
+        "t.kaput", "KAPUT", severity="critical", as_severe_as=["t.other"], samples={"fires": ["KAPUT"], "quiet": ["x"]}
+    )
+    events = sorted([(900, "KAPUT"), (600, "KAPUT"), *((ago, "OTHER") for ago in others)], reverse=True)
+    index = analyze_files({"var_log/a.log": log(*events)}, a_pack(mine, other), tmp_path).index
+    assert next(found.severity for found in index.findings if found.rule == "t.kaput") is severity
+
+
 HOUR = 3600
 
 

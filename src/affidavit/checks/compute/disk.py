@@ -10,6 +10,8 @@ from affidavit.checks.numbered_lines import Document
 
 # Memory, layers over a device that has its own row, and images that are full by design.
 _NO_DISK = ("overlay", "tmpfs", "devtmpfs", "udev", "squashfs", "erofs", "efivarfs", "shm", "none")
+# In memory, and as necessary as a disk: sockets, locks and the state of containers lie there.
+_IN_MEMORY = ("/run",)
 _IMAGE_DEVICES = ("/dev/loop", "/dev/sr")
 _IMAGE_TYPES = ("squashfs", "erofs", "iso9660", "overlay", "tmpfs")
 # Bottlerocket's root is an image behind dm-verity: read-only, and as full as it was built.
@@ -47,7 +49,7 @@ def use(
         seen: set[str] = set()
         for row in rows:
             is_ours = (
-                not row.device.startswith((*_NO_DISK, *_IMAGE_DEVICES))
+                (row.place in _IN_MEMORY or not row.device.startswith((*_NO_DISK, *_IMAGE_DEVICES)))
                 and row.place not in images
                 and row.device not in seen
             )

@@ -103,6 +103,13 @@ class FaultContext:
         """The lines of the same file that say this about the group's rule, for one that compares names."""
         return self._told.get(_said(group, says))
 
+    def together(self, group: HitGroup) -> list[HitGroup]:
+        """Groups of `as_severe_as` in the same file that tell of the same events; none if a line stands alone."""
+        others = [each for rule in group.slot.rule.as_severe_as for each in self._by_rule.get(rule, ())]
+        told = [each for each in others if each.file.path == group.file.path]
+        times = [each.times for each in told]
+        return told if told and all_near(group.times, in_order(np.concatenate(times))) else []
+
     def passed_and_stayed(self, rules: tuple[str, ...]) -> tuple[Micros, Micros]:
         """Times of failures of these rules: of those that were tried again and soon worked, and of all others."""
         if rules not in self._passed:
@@ -142,6 +149,8 @@ def judge(group: HitGroup, context: FaultContext) -> FaultJudgement:
         return FaultJudgement(severity=rule.repeated.otherwise, note=note)
     if rule.passes_with and _passed_with(group, context):
         return FaultJudgement(severity=Severity.LOW, note=WORKED, state=FaultState.RECOVERED)
+    if rule.as_severe_as and (told := context.together(group)):
+        return FaultJudgement(severity=min((each.slot.rule.severity for each in told), key=lambda one: one.rank))
     if rule.cleared_for is not None:
         return _judge_retries(group, rule.cleared_for, context)
     if not rule.cleared_by:
