@@ -92,15 +92,13 @@ def _agree(cause: SeenCondition, effect: SeenCondition, path: CausalPath) -> boo
 
 def _shares_lines(cause: SeenCondition, effect: SeenCondition) -> bool:
     """Whether most lines of some finding of the effect are lines of the cause as well."""
-    told: dict[str, frozenset[int]] = {}
-    for finding in cause.findings:
-        for file, lines in lines_by_file(finding).items():
-            told[file] = told.get(file, frozenset()) | lines
-    for finding in effect.worth_explaining or effect.findings:
-        for file, lines in lines_by_file(finding).items():
-            if file in told and lines and len(lines & told[file]) >= _MOSTLY * len(lines):
-                return True
-    return False
+    if not cause.lines.keys() & effect.lines.keys():
+        return False
+    return any(
+        file in cause.lines and lines and len(lines & cause.lines[file]) >= _MOSTLY * len(lines)
+        for finding in effect.worth_explaining or effect.findings
+        for file, lines in lines_by_file(finding).items()
+    )
 
 
 def _best(links: list[AcceptedLink]) -> list[AcceptedLink]:

@@ -33,7 +33,7 @@ class SeenCondition:
     def lead(self) -> Finding:
         return self.findings[0]
 
-    @property
+    @cached_property
     def worth_explaining(self) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.severity.is_at_least(WORTH_EXPLAINING))
 
@@ -80,6 +80,15 @@ class SeenCondition:
             or _RESTARTED.search(finding.evidence.source_file)
             for finding in self.current
         )
+
+    @cached_property
+    def lines(self) -> Mapping[str, frozenset[int]]:
+        """All lines that the index lists for its findings, by file."""
+        told: dict[str, frozenset[int]] = {}
+        for finding in self.findings:
+            for file, lines in lines_by_file(finding).items():
+                told[file] = told.get(file, frozenset()) | lines
+        return told
 
     @cached_property
     def outbreaks(self) -> tuple[tuple[datetime, datetime], ...]:
