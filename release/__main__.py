@@ -4,7 +4,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from affidavit.entrypoints.doctor.extras import EXTRAS
+from affidavit.entrypoints.package_extras import EXTRAS
 from release.build import build
 from release.manual import write_manual
 from release.mcp_bundle import write_mcp_bundle

@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from affidavit.entrypoints.report.html import render_html
-from affidavit.entrypoints.report.quoted_lines import QuotedLines
+from affidavit.entrypoints.report.long_line_excerpts import QuotedLines
 from affidavit.evidence.severity import Severity
 from affidavit.index.filtered import TimeWindow, View, view
 from affidavit.index.record import summarize

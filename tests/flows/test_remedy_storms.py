@@ -32,8 +32,8 @@ from affidavit.ports.table import Put, Table
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type, catalog
 from affidavit.remediation.execution.executor import Executor
+from affidavit.remediation.plan.plan_record import Action, PlanId
 from affidavit.remediation.plan.seal import canonical_bytes
-from affidavit.remediation.plan.sealed_plan import Action, PlanId
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PlanRow, PlanStore

@@ -20,7 +20,6 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.managed import RemainingSteps
 
 from affidavit.agent.acceptance.submission import judge
-from affidavit.agent.budget import check_deadline, seconds_left, usage_of
 from affidavit.agent.chat.conversation import check_pairing, ending_kept, pending_calls
 from affidavit.agent.chat.next_reply import Replies
 from affidavit.agent.chat.providers.provider import Provider
@@ -29,6 +28,7 @@ from affidavit.agent.chat.stop_reasons import ReplyEnding
 from affidavit.agent.limits import Patience
 from affidavit.agent.prompt_messages import CALL_CUT, CALL_UNREADABLE, NO_TOOL_CALLED, SUBMIT_NOW, sent_back
 from affidavit.agent.subjects.investigable import Investigable, Scope
+from affidavit.agent.time_and_tokens import check_deadline, seconds_left, usage_of
 from affidavit.agent.tool_specifications import SUBMIT, create_tools
 from affidavit.agent.toolbox.checked_calls import ToolQuestion, ask, failed, screened
 from affidavit.agent.toolbox.tool_providers import ToolProvider

@@ -10,7 +10,6 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphRecursionError  # pyright: ignore[reportMissingTypeStubs] - LangGraph ships none
 
-from affidavit.agent.budget import Timed, seconds_left
 from affidavit.agent.chat.conversation import as_chain, as_saved, from_saved, is_rejected, pending_calls, refusals
 from affidavit.agent.chat.providers.bedrock import BEDROCK
 from affidavit.agent.chat.providers.provider import Provider
@@ -21,6 +20,7 @@ from affidavit.agent.graph import AgentState, Work, build_graph
 from affidavit.agent.limits import Patience
 from affidavit.agent.prompt_messages import ASK_AGAIN, described, incident_text
 from affidavit.agent.subjects.registry import investigable
+from affidavit.agent.time_and_tokens import Timed, seconds_left
 from affidavit.agent.toolbox.checked_calls import ToolQuestion, ask
 from affidavit.agent.toolbox.tool_failures import failed_tools, unanswered
 from affidavit.agent.toolbox.tool_providers import Toolbox, ToolProvider

@@ -10,8 +10,8 @@ from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.stored_diagnoses import IncidentContext, IncidentContexts
 from affidavit.ports.argument_sources import ArgumentSource, ArgumentSources
+from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.plan.seal import sha256_of
-from affidavit.remediation.plan.sealed_plan import Plan
 from affidavit.verification.pointer_check import verify
 
 

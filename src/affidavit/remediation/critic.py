@@ -19,9 +19,9 @@ from affidavit.remediation.actions.catalog import catalog
 from affidavit.remediation.adviser import RepairAdviser
 from affidavit.remediation.always_refused import refused_calls
 from affidavit.remediation.citation_rereading import Citations
+from affidavit.remediation.plan.plan_record import POLICY_VERSION, Action, Plan, UndoClass
 from affidavit.remediation.plan.rendering import rendered
 from affidavit.remediation.plan.seal import plan_bytes, seal_of, sha256_of
-from affidavit.remediation.plan.sealed_plan import POLICY_VERSION, Action, Plan, UndoClass
 from affidavit.remediation.review.belonging import foreign_target
 from affidavit.remediation.review.node_checks import restarts_another
 from affidavit.remediation.review.policy_checks import widened_policy

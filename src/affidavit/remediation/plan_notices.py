@@ -12,7 +12,7 @@ from affidavit.incidents.notices.incident_notice import PLAIN, NoticeStyle
 from affidavit.incidents.notices.sent_notices import ToldStates
 from affidavit.incidents.store.state import Status
 from affidavit.ports.notice import Notice, NoticeStep
-from affidavit.remediation.plan.sealed_plan import Action, Plan
+from affidavit.remediation.plan.plan_record import Action, Plan
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,8 +16,8 @@ from affidavit.remediation.actions.catalog import catalog
 from affidavit.remediation.actions.nodes.service_restart import SERVICES
 from affidavit.remediation.adviser import RepairAdviser
 from affidavit.remediation.citation_rereading import diagnosis_digest
+from affidavit.remediation.plan.plan_record import Action, Advice, OnFailedProof, Plan, PlanId, Symptom
 from affidavit.remediation.plan.seal import precondition_of
-from affidavit.remediation.plan.sealed_plan import Action, Advice, OnFailedProof, Plan, PlanId, Symptom
 
 # Arguments that say which part of the target is changed; the others say to what.
 _PARTS = ("path", "sid", "policy", "policy_arn", "rule", "number", "egress", "destination", "operation")

@@ -13,8 +13,8 @@ from affidavit.remediation.approvals.people import Approver
 from affidavit.remediation.approvals.plan_decisions import Approvals
 from affidavit.remediation.critic import Critic
 from affidavit.remediation.plan.narrowing import narrowed
+from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.plan.seal import seal_of
-from affidavit.remediation.plan.sealed_plan import Plan
 from affidavit.remediation.plan_resolver import Resolver
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore

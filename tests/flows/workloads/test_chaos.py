@@ -14,7 +14,7 @@ from tests.support.processes.chaos_child import act
 
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.chaos.allowed_targets import TAG
-from affidavit.chaos.experiments import inject, restore, saved_experiments
+from affidavit.chaos.inject_and_restore import inject, restore, saved_experiments
 from affidavit.chaos.injectable_faults import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.errors import Conflict, InputRefused, NotFound

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.support.investigations.workload_account import ACCOUNT, Stage
 
-from affidavit.chaos.experiments import inject, restore
+from affidavit.chaos.inject_and_restore import inject, restore
 from affidavit.chaos.injectable_faults import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.ports.clock import SystemClock

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.fault_target import AwsFaultTarget
 from affidavit.bootstrap import App, build_app
-from affidavit.chaos.experiments import inject, restore
+from affidavit.chaos.inject_and_restore import inject, restore
 from affidavit.chaos.injectable_faults import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.entrypoints.supervisor_wiring import build_supervisor

@@ -10,8 +10,8 @@ from affidavit.entrypoints.console.access.oidc import OidcLogin
 from affidavit.entrypoints.console.plans.repair_services import Repairs
 from affidavit.remediation.citation_rereading import StoredCitations
 from affidavit.remediation.critic import Critic
+from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.plan.seal import seal_of
-from affidavit.remediation.plan.sealed_plan import Plan
 from affidavit.remediation.plan_resolver import Resolver
 from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.phases import Phase

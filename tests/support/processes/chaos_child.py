@@ -9,7 +9,7 @@ from typing import Any
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.fault_target import AwsFaultTarget
 from affidavit.adapters.local.table import SqliteTable
-from affidavit.chaos.experiments import inject, restore
+from affidavit.chaos.inject_and_restore import inject, restore
 from affidavit.chaos.injectable_faults import InjectedFault, NetworkMethod, RevokeTarget
 from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.ports.clock import SystemClock

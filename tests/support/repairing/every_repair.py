@@ -14,7 +14,7 @@ from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
 from affidavit.remediation.actions.nodes.pinned_document import NAME, document_content
-from affidavit.remediation.plan.sealed_plan import Action
+from affidavit.remediation.plan.plan_record import Action
 from affidavit.remediation.sources.node_identity import NodeIdentity
 from affidavit.sandbox.sandbox import Sandbox
 from tests.support.repairing.repaired_account import READ, Made, make_account

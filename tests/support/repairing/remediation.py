@@ -7,8 +7,8 @@ from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.incidents.incident import IncidentId
 from affidavit.ports.argument_sources import ArgumentSource, SourceDocument, SourceKind
 from affidavit.ports.json import Item
+from affidavit.remediation.plan.plan_record import Action, OnFailedProof, Plan, PlanId, Symptom, UndoClass
 from affidavit.remediation.plan.seal import precondition_of, sha256_of
-from affidavit.remediation.plan.sealed_plan import Action, OnFailedProof, Plan, PlanId, Symptom, UndoClass
 
 NOW = datetime(2026, 1, 15, 10, 0, 30, tzinfo=UTC)
 FUNCTION_ARN = "arn:aws:lambda:ca-central-1:000000000000:function:orders"

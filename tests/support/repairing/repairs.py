@@ -30,8 +30,8 @@ from affidavit.remediation.execution.function_symptoms import SymptomSeen
 from affidavit.remediation.execution.other_writers import Bystanders
 from affidavit.remediation.execution.start_limits import Starts
 from affidavit.remediation.kill_switch import KillSwitch
+from affidavit.remediation.plan.plan_record import Action, OnFailedProof, Plan, PlanId, Symptom
 from affidavit.remediation.plan.seal import precondition_of, sha256_of, typed_part
-from affidavit.remediation.plan.sealed_plan import Action, OnFailedProof, Plan, PlanId, Symptom
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore
 from affidavit.sandbox.sandbox import Sandbox

@@ -8,7 +8,6 @@ import sys
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from affidavit.agent.budget import check_deadline, usage_of
 from affidavit.agent.chat.conversation import as_saved, check_pairing, from_saved, tidy
 from affidavit.agent.chat.offline import OfflineChat
 from affidavit.agent.chat.providers.model_choice import OFFLINE
@@ -18,6 +17,7 @@ from affidavit.agent.prompt_messages import fenced, incident_text, subjects_name
 from affidavit.agent.subjects.function import FUNCTION
 from affidavit.agent.subjects.function_prompt import PROMPT
 from affidavit.agent.subjects.investigable import Scope
+from affidavit.agent.time_and_tokens import check_deadline, usage_of
 from affidavit.agent.tool_specifications import create_tools
 from affidavit.agent.toolbox.shown_answer import answer_shown, shown
 from affidavit.agent.toolbox.tool_providers import EMPTY, DirectToolProvider

@@ -11,8 +11,8 @@ from tests.support.processes.command import affidavit
 from typer.testing import CliRunner
 
 from affidavit.entrypoints.cli.main import app
-from affidavit.entrypoints.doctor.extras import EXTRAS, Extra, extra_with
 from affidavit.entrypoints.doctor.installation import Observation
+from affidavit.entrypoints.package_extras import EXTRAS, Extra, extra_with
 from affidavit.errors import InputRefused
 
 

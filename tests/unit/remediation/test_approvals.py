@@ -20,8 +20,8 @@ from affidavit.remediation.approvals.people import (
     others_than,
 )
 from affidavit.remediation.kill_switch import RemediationStopped
+from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.plan.seal import plan_bytes, typed_part
-from affidavit.remediation.plan.sealed_plan import Plan
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import plan_key

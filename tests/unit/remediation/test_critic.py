@@ -23,8 +23,8 @@ from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import catalog
 from affidavit.remediation.citation_rereading import StoredCitations, diagnosis_digest
 from affidavit.remediation.critic import Critic
+from affidavit.remediation.plan.plan_record import Action, Plan
 from affidavit.remediation.plan.seal import precondition_of
-from affidavit.remediation.plan.sealed_plan import Action, Plan
 from affidavit.remediation.plan_resolver import Resolver
 from affidavit.remediation.review.network_scope import allows_rule
 from affidavit.remediation.review.source_checks import CHECKS

@@ -17,8 +17,8 @@ from affidavit.incidents.store.state import Status
 from affidavit.remediation.actions.catalog import action_type
 from affidavit.remediation.execution.other_writers import Bystanders
 from affidavit.remediation.kill_switch import RemediationStopped
+from affidavit.remediation.plan.plan_record import OnFailedProof
 from affidavit.remediation.plan.seal import typed_part
-from affidavit.remediation.plan.sealed_plan import OnFailedProof
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove

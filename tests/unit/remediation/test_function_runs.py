@@ -11,7 +11,7 @@ from affidavit.errors import InputRefused, NotFound, Throttled
 from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.ports.workload_inspector import LogLine, LogPage
 from affidavit.remediation.execution.function_symptoms import FunctionRuns, SymptomSeen
-from affidavit.remediation.plan.sealed_plan import Symptom
+from affidavit.remediation.plan.plan_record import Symptom
 
 SINCE = datetime(2026, 1, 15, 10, 0, tzinfo=UTC)
 SYMPTOM = Symptom(subject=a_subject("orders"), window_seconds=60)

@@ -22,8 +22,8 @@ from affidavit.ports.argument_sources import ArgumentSources, SourceKind
 from affidavit.remediation.actions.catalog import catalog
 from affidavit.remediation.citation_rereading import StoredCitations
 from affidavit.remediation.critic import Critic
+from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.plan.seal import precondition_of
-from affidavit.remediation.plan.sealed_plan import Plan
 from affidavit.remediation.plan_resolver import Resolver
 from affidavit.remediation.sources.recorded_lookup import RecordedSources
 from affidavit.sandbox.sandbox import Sandbox

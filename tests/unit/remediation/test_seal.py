@@ -7,9 +7,9 @@ import pytest
 from tests.support.repairing.remediation import a_plan, an_action
 
 from affidavit.errors import InvariantBroken
+from affidavit.remediation.plan.plan_record import Advice
 from affidavit.remediation.plan.rendering import rendered, summary
 from affidavit.remediation.plan.seal import plan_bytes, plan_from_bytes, precondition_of, seal_of
-from affidavit.remediation.plan.sealed_plan import Advice
 
 
 def test_the_same_plan_has_the_same_seal_and_reads_back():

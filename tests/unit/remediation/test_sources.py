@@ -20,7 +20,7 @@ from affidavit.baselines.store import KnownGoodStore
 from affidavit.errors import NotFound
 from affidavit.ports.argument_sources import ArgumentSource, SourceDocument, SourceKind
 from affidavit.ports.clock import SystemClock
-from affidavit.remediation.sources import document_builders
+from affidavit.remediation.sources import source_documents
 from affidavit.remediation.sources.recorded_lookup import RecordedSources
 from affidavit.sandbox.account.function_account import package
 from affidavit.sandbox.sandbox import Sandbox
@@ -41,13 +41,13 @@ def test_the_most_trusted_come_first_and_of_one_kind_the_newest() -> None:
         said(SourceKind.TRAIL_EVENT, "new", 2),
         said(SourceKind.BASELINE, "state", 50),
     ]
-    ordered = document_builders.in_order(given, before=MORNING)
+    ordered = source_documents.in_order(given, before=MORNING)
     assert [one.source.reference for one in ordered] == ["state", "new", "old", "v1"]
 
 
 def test_what_was_so_only_after_the_moment_is_no_source() -> None:
     given = [said(SourceKind.BASELINE, "at", 0), said(SourceKind.BASELINE, "just before", 1)]
-    assert [one.source.reference for one in document_builders.in_order(given, before=MORNING)] == ["just before"]
+    assert [one.source.reference for one in source_documents.in_order(given, before=MORNING)] == ["just before"]
 
 
 def test_values_of_environment_variables_never_enter_a_source() -> None:
@@ -56,7 +56,7 @@ def test_values_of_environment_variables_never_enter_a_source() -> None:
         "eventTime": "2026-01-15T09:00:00Z",
         "requestParameters": {"functionName": "f", "environment": {"variables": {"PASSWORD": "hunter2"}}},
     }
-    made = document_builders.of_event(event)
+    made = source_documents.of_event(event)
     assert "hunter2" not in json.dumps(made.document)
     assert made.document["requestParameters"] == {"functionName": "f"}
 
@@ -65,7 +65,7 @@ def test_a_version_says_the_same_whatever_lambda_reports_of_its_state() -> None:
     version = {"FunctionArn": f"{ARN}:1", "LastModified": "2026-01-15T09:00:00.000+0000", "Timeout": 3}
     pending = {**version, "State": "Pending", "StateReasonCode": "Creating", "RevisionId": "a"}
     active = {**version, "State": "Active", "LastUpdateStatus": "Successful", "RevisionId": "b"}
-    first, second = (document_builders.of_function_version(one, has_good_variables=True) for one in (pending, active))
+    first, second = (source_documents.of_function_version(one, has_good_variables=True) for one in (pending, active))
     assert first == second
     assert first.document["Timeout"] == 3
 
@@ -73,9 +73,9 @@ def test_a_version_says_the_same_whatever_lambda_reports_of_its_state() -> None:
 def test_only_calls_that_set_an_alias_tell_its_former_target() -> None:
     request = {"functionName": "f", "name": "live", "functionVersion": "7"}
     event = {"eventTime": "2026-01-15T09:00:00Z", "eventName": "UpdateAlias20150331", "requestParameters": request}
-    made = document_builders.of_alias_event(event, ARN)
+    made = source_documents.of_alias_event(event, ARN)
     assert made is not None and made.source.reference == f"{ARN}:live#7"
-    assert document_builders.of_alias_event({**event, "eventName": "DeleteAlias20150331"}, ARN) is None
+    assert source_documents.of_alias_event({**event, "eventName": "DeleteAlias20150331"}, ARN) is None
 
 
 @pytest.fixture

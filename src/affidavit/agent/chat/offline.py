@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
-from affidavit.agent.budget import CHARACTERS_PER_TOKEN
 from affidavit.agent.chat.scripted_base import ScriptedChat
 from affidavit.agent.prompt_messages import ASK_AGAIN, alert_told, subjects_named
 from affidavit.agent.subjects.registry import investigable
+from affidavit.agent.time_and_tokens import CHARACTERS_PER_TOKEN
 from affidavit.agent.tool_specifications import SUBMIT
 from affidavit.agent.toolbox.shown_answer import answer_shown
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, IncidentSeverity, ProducedBy

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from affidavit.agent.budget import Timed, seconds_left
 from affidavit.agent.error_categories import classify_error
 from affidavit.agent.errors import ChatModelFailed
 from affidavit.agent.limits import Patience
+from affidavit.agent.time_and_tokens import Timed, seconds_left
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")

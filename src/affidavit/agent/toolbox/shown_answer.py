@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
-from affidavit.agent.budget import CHARACTERS_PER_TOKEN
 from affidavit.agent.prompt_messages import fenced
 from affidavit.agent.subjects.investigable import Investigable
+from affidavit.agent.time_and_tokens import CHARACTERS_PER_TOKEN
 from affidavit.incidents.attempt.answer_budget import truncate_to_budget
 from affidavit.ports.json import JsonValue
 

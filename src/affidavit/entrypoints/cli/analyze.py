@@ -19,8 +19,8 @@ from affidavit.entrypoints.cli.locale_safe_output import write_json
 from affidavit.entrypoints.cli.progress import progress_line
 from affidavit.entrypoints.report.content import left_out_lines
 from affidavit.entrypoints.report.html import render_html
+from affidavit.entrypoints.report.long_line_excerpts import QuotedLines, quoted_lines
 from affidavit.entrypoints.report.markdown import render_markdown
-from affidavit.entrypoints.report.quoted_lines import QuotedLines, quoted_lines
 from affidavit.entrypoints.report.terminal import print_report
 from affidavit.entrypoints.report.terminal_output import harmless, make_console
 from affidavit.entrypoints.report.unread_files import loss_line, losses

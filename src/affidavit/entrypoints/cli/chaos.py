@@ -100,7 +100,7 @@ def restore(
 
     Example: affidavit chaos restore
     """
-    from affidavit.chaos.experiments import restore, saved_experiments
+    from affidavit.chaos.inject_and_restore import restore, saved_experiments
 
     bench = _bench()
     saved = saved_experiments(bench.target, bench.table, function=function)
@@ -118,7 +118,7 @@ def status(function: Function = DEMO) -> None:
 
     Example: affidavit chaos status
     """
-    from affidavit.chaos.experiments import saved_experiments
+    from affidavit.chaos.inject_and_restore import saved_experiments
 
     bench = _bench()
     saved = saved_experiments(bench.target, bench.table, function=function)
@@ -133,7 +133,7 @@ def status(function: Function = DEMO) -> None:
 
 def _inject(fault: InjectedFault, function: str, plan: "Callable[[_Bench], Sequence[Change]]", dry_run: bool) -> None:
     from affidavit.chaos.allowed_targets import check_allowed
-    from affidavit.chaos.experiments import inject
+    from affidavit.chaos.inject_and_restore import inject
 
     bench = _bench()
     changes = plan(bench)

@@ -3,7 +3,7 @@
 import os
 from enum import IntEnum
 
-from affidavit.entrypoints.doctor.extras import extra_with
+from affidavit.entrypoints.package_extras import extra_with
 from affidavit.errors import Conflict, EvidenceUnavailable, InputRefused, NotFound, UpstreamFailed
 
 DEBUG = "AFFIDAVIT_DEBUG"

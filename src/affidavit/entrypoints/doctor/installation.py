@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from affidavit import __version__
-from affidavit.entrypoints.doctor.extras import EXTRAS, Extra
+from affidavit.entrypoints.package_extras import EXTRAS, Extra
 from affidavit.errors import AffidavitError
 from affidavit.settings import Settings
 

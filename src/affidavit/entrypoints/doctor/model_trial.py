@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from affidavit.entrypoints.doctor.extras import extra_with
+from affidavit.entrypoints.package_extras import extra_with
 from affidavit.settings import Settings
 
 

@@ -10,10 +10,10 @@ from html import escape
 from string import Template
 
 from affidavit.entrypoints.report.content import headline, place, when
+from affidavit.entrypoints.report.long_line_excerpts import QuotedLines
 from affidavit.entrypoints.report.page.data import page_data
 from affidavit.entrypoints.report.page.safe_data import Allowance, encoded, shown
 from affidavit.entrypoints.report.page_frame import load_page
-from affidavit.entrypoints.report.quoted_lines import QuotedLines
 from affidavit.index.filtered import View
 from affidavit.investigation import Analysis
 from affidavit.knowledge import Knowledge

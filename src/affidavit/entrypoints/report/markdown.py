@@ -20,7 +20,7 @@ from affidavit.entrypoints.report.content import (
     troubles,
     when,
 )
-from affidavit.entrypoints.report.quoted_lines import QuotedLines
+from affidavit.entrypoints.report.long_line_excerpts import QuotedLines
 from affidavit.entrypoints.report.terminal_output import harmless
 from affidavit.entrypoints.report.unread_files import loss_line
 from affidavit.entrypoints.report.verdict_text import verdict_lines

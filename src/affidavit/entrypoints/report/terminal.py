@@ -5,7 +5,7 @@ from rich.text import Text
 
 from affidavit.bundle.manifest import Manifest
 from affidavit.entrypoints.report import content
-from affidavit.entrypoints.report.quoted_lines import QuotedLines
+from affidavit.entrypoints.report.long_line_excerpts import QuotedLines
 from affidavit.entrypoints.report.terminal_output import STYLES, print_hanging, text
 from affidavit.entrypoints.report.unread_files import loss_line
 from affidavit.entrypoints.report.verdict_text import verdict_lines

@@ -20,7 +20,7 @@ from affidavit.incidents.delivery_outcome import Handled
 from affidavit.incidents.evidence.control_plane_view import TOOL as NODE_STATE
 from affidavit.incidents.evidence.readiness import TOOL as EVIDENCE
 from affidavit.incidents.evidence.readiness import EvidenceAwaited, EvidenceReady, needs_evidence
-from affidavit.incidents.store.progress import StoredProgress, ledger_of
+from affidavit.incidents.store.checkpoint import StoredProgress, ledger_of
 from affidavit.incidents.store.state import MOST_ATTEMPTS, Lease, Status
 from affidavit.incidents.supervisor_dependencies import Equipment
 from affidavit.ports.json import JsonValue

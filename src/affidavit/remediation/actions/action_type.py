@@ -11,7 +11,7 @@ from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument
 from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item
-from affidavit.remediation.plan.sealed_plan import UndoClass
+from affidavit.remediation.plan.plan_record import UndoClass
 
 
 class Arguments(BaseModel):

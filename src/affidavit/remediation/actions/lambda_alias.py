@@ -11,7 +11,7 @@ from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.arns import alias_of
 from affidavit.remediation.actions.source_document_values import at_path, is_about_function
-from affidavit.remediation.plan.sealed_plan import UndoClass
+from affidavit.remediation.plan.plan_record import UndoClass
 
 
 class AliasArguments(Arguments):

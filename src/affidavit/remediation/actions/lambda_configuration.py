@@ -14,7 +14,7 @@ from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.arns import function_name
 from affidavit.remediation.actions.source_document_values import at_path, has_path, is_about_function
 from affidavit.remediation.actions.trail_event_fields import items
-from affidavit.remediation.plan.sealed_plan import UndoClass
+from affidavit.remediation.plan.plan_record import UndoClass
 
 # Where each stands in GetFunctionConfiguration, and in the request that CloudTrail records.
 # Variables are never written down: what is kept is the published version that has the same ones.

@@ -10,7 +10,7 @@ from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.arns import mapping_id
 from affidavit.remediation.actions.source_document_values import at_path
-from affidavit.remediation.plan.sealed_plan import UndoClass
+from affidavit.remediation.plan.plan_record import UndoClass
 
 _ENABLED, _DISABLED = ("Enabled", "Enabling", "Creating"), ("Disabled", "Disabling")
 

@@ -16,7 +16,7 @@ from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.arns import function_name
 from affidavit.remediation.actions.source_document_values import at_path, is_about_function
 from affidavit.remediation.actions.trail_event_fields import items
-from affidavit.remediation.plan.sealed_plan import UndoClass
+from affidavit.remediation.plan.plan_record import UndoClass
 
 # What AddPermission takes, and what CloudTrail calls it.
 PARAMETERS = {

@@ -8,8 +8,8 @@ from affidavit.errors import Conflict, InputRefused
 from affidavit.ports.table import ConditionFailed, Write
 from affidavit.remediation.approvals.people import Approver, check_may_approve, is_same_person
 from affidavit.remediation.kill_switch import KillSwitch
+from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.plan.seal import typed_part
-from affidavit.remediation.plan.sealed_plan import Plan
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore
 

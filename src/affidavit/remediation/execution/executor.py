@@ -28,9 +28,9 @@ from affidavit.remediation.execution.other_writers import READ_AT, REQUEST_IDS, 
 from affidavit.remediation.execution.undoing import Undoing
 from affidavit.remediation.execution.unseen_outcomes import Settling
 from affidavit.remediation.kill_switch import RemediationStopped
+from affidavit.remediation.plan.plan_record import Action, OnFailedProof, Plan
 from affidavit.remediation.plan.rendering import unified
 from affidavit.remediation.plan.seal import seal_of
-from affidavit.remediation.plan.sealed_plan import Action, OnFailedProof, Plan
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow

@@ -17,9 +17,9 @@ from affidavit.remediation.execution.function_symptoms import SymptomReader
 from affidavit.remediation.execution.other_writers import Bystanders
 from affidavit.remediation.execution.start_limits import EXECUTOR_LEASE, Starts
 from affidavit.remediation.kill_switch import KillSwitch
+from affidavit.remediation.plan.plan_record import Action, Plan
 from affidavit.remediation.plan.rendering import unified
 from affidavit.remediation.plan.seal import sha256_of
-from affidavit.remediation.plan.sealed_plan import Action, Plan
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PhaseMove, PlanRow, PlanStore
 

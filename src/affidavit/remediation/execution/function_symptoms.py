@@ -8,7 +8,7 @@ from affidavit.errors import InputRefused, NotFound
 from affidavit.evidence.subject import SubjectKind
 from affidavit.ports.clock import Clock
 from affidavit.ports.workload_inspector import LogLine, WorkloadInspector
-from affidavit.remediation.plan.sealed_plan import Symptom
+from affidavit.remediation.plan.plan_record import Symptom
 from affidavit.workloads.logs import log_group
 from affidavit.workloads.runs.reader import read_runs
 from affidavit.workloads.runs.run import Ending

@@ -9,7 +9,7 @@ from affidavit.ports.cluster.access import ClusterPlace
 from affidavit.ports.cluster.control_plane import ControlPlane
 from affidavit.ports.node_directory import NodeDirectory
 from affidavit.remediation.execution.function_symptoms import SymptomReader, SymptomSeen
-from affidavit.remediation.plan.sealed_plan import Symptom
+from affidavit.remediation.plan.plan_record import Symptom
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.workload_inspector import LookupKey, TrailLookup, TrailPage
 from affidavit.remediation.actions.arns import parse_arn
 from affidavit.remediation.actions.catalog import action_type
-from affidavit.remediation.plan.sealed_plan import Plan, UndoClass
+from affidavit.remediation.plan.plan_record import Plan, UndoClass
 from affidavit.remediation.record.chain import RecordEntry
 
 READ_AT = "read_at"

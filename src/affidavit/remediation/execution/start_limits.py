@@ -22,7 +22,7 @@ from affidavit.ports.table import (
     Write,
 )
 from affidavit.remediation.approvals.plan_decisions import StartClaim
-from affidavit.remediation.plan.sealed_plan import Plan
+from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.record.store import PlanRow
 
 # Longer than the credentials live: an executor that is taken for dead can call nothing any more.

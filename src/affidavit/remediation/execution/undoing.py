@@ -16,8 +16,8 @@ from affidavit.remediation.execution.executor_tools import (
     type_of,
 )
 from affidavit.remediation.execution.other_writers import CALLED_AT, READ_AT, REQUEST_IDS, request_ids
+from affidavit.remediation.plan.plan_record import Action, Plan, UndoClass
 from affidavit.remediation.plan.rendering import unified
-from affidavit.remediation.plan.sealed_plan import Action, Plan, UndoClass
 from affidavit.remediation.record.chain import RecordEntry
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PlanRow

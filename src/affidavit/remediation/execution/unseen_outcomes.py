@@ -10,8 +10,8 @@ from affidavit.remediation.actions.action_type import Reading
 from affidavit.remediation.actions.catalog import patience
 from affidavit.remediation.execution.executor_tools import LOOK_SECONDS, ExecutorTools, aim_of, is_same, type_of
 from affidavit.remediation.execution.undoing import Undoing
+from affidavit.remediation.plan.plan_record import Action, Plan
 from affidavit.remediation.plan.rendering import unified
-from affidavit.remediation.plan.sealed_plan import Action, Plan
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PlanRow
 

@@ -10,7 +10,7 @@ from affidavit.evidence.diagnosis import RiskLevel
 from affidavit.ports.aws_calls import StateReader
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
-from affidavit.remediation.plan.sealed_plan import Action, OnFailedProof, Plan, PlanId
+from affidavit.remediation.plan.plan_record import Action, OnFailedProof, Plan, PlanId
 
 
 def narrowed(plan: Plan, drop: Collection[int], *, created_by: str, now: datetime, reader: StateReader) -> Plan:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from affidavit.ports.json import JsonValue
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
+from affidavit.remediation.plan.plan_record import Action, Plan
 from affidavit.remediation.plan.seal import Seal, plan_from_bytes, typed_part
-from affidavit.remediation.plan.sealed_plan import Action, Plan
 
 AS_READ = "(as read right before the call)"
 

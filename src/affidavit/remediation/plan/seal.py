@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from affidavit.errors import InputRefused, InvariantBroken
 from affidavit.ports.json import Item, JsonValue
-from affidavit.remediation.plan.sealed_plan import Plan, Precondition
+from affidavit.remediation.plan.plan_record import Plan, Precondition
 
 Seal = NewType("Seal", str)
 # What a person types to approve: enough that nobody hits it by chance, few enough to type.

@@ -13,8 +13,8 @@ from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.object_store import ObjectMissing, ObjectStore
 from affidavit.ports.table import Absent, AllOf, ConditionFailed, Equals, Key, Put, Table, Update, Write
+from affidavit.remediation.plan.plan_record import Plan, PlanId
 from affidavit.remediation.plan.seal import Seal, plan_bytes, plan_from_bytes, seal_of
-from affidavit.remediation.plan.sealed_plan import Plan, PlanId
 from affidavit.remediation.record.chain import NOTHING, RecordEntry, entry_from_text
 from affidavit.remediation.record.phases import Phase
 

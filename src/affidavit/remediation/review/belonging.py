@@ -6,7 +6,7 @@ from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.json import Item, JsonValue
-from affidavit.remediation.plan.sealed_plan import Action
+from affidavit.remediation.plan.plan_record import Action
 from affidavit.remediation.review.source_reading import keeps, last, listed, mapping
 
 

@@ -4,7 +4,7 @@ from affidavit.evidence.diagnosis import Diagnosis, FaultType
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.nodes.pinned_document import NAME, content_digest, document_content
-from affidavit.remediation.plan.sealed_plan import Action
+from affidavit.remediation.plan.plan_record import Action
 from affidavit.remediation.review.source_reading import mapping
 
 _OPERATIONS = {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from affidavit.ports.argument_sources import GOOD_VARIABLES, SourceDocument, SourceKind
 from affidavit.ports.json import Item, JsonValue
-from affidavit.remediation.plan.sealed_plan import Action
+from affidavit.remediation.plan.plan_record import Action
 from affidavit.remediation.review.network_scope import allows_entry, allows_route, allows_rule
 from affidavit.remediation.review.node_checks import (
     is_target_group,

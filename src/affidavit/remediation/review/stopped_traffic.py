@@ -2,7 +2,7 @@
 
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.iam.policy_scope import statements
-from affidavit.remediation.plan.sealed_plan import Action
+from affidavit.remediation.plan.plan_record import Action
 from affidavit.remediation.review.source_reading import mapping
 
 # What an action leads to, and the value with which nothing runs, passes or is allowed any more.

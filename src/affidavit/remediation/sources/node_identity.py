@@ -11,7 +11,7 @@ from affidavit.ports.json import Item
 from affidavit.ports.node_directory import NodeDirectory
 from affidavit.remediation.actions.nodes.pinned_document import deployed_document
 from affidavit.remediation.actions.nodes.scaling_group import group_of
-from affidavit.remediation.sources.document_builders import of_node
+from affidavit.remediation.sources.source_documents import of_node
 
 
 @dataclass(frozen=True, kw_only=True)

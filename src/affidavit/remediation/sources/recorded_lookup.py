@@ -12,7 +12,7 @@ from affidavit.evidence.subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import ArgumentSource, SourceDocument, SourceKind
 from affidavit.ports.json import Item
 from affidavit.ports.workload_inspector import StateInspector, TrailLookup
-from affidavit.remediation.sources import document_builders
+from affidavit.remediation.sources import source_documents
 from affidavit.remediation.sources.node_identity import NodeIdentity
 from affidavit.workloads.partial_answers import Parts
 from affidavit.workloads.recent_changes import EVENTS_AT_MOST, LOOKUPS_AT_MOST, trail_lookups
@@ -37,12 +37,12 @@ class RecordedSources:
         events = list(self._events(subject.id, before))
         found = [
             *self._baselines(str(function["FunctionArn"])),
-            *(document_builders.of_event(event) for event in events),
+            *(source_documents.of_event(event) for event in events),
             *self._alias_targets(str(function["FunctionArn"]), events),
             *self._policy_versions(role_name(str(function.get("Role", "")))),
             *self._function_versions(subject.id),
         ]
-        return document_builders.in_order(found, before=before)
+        return source_documents.in_order(found, before=before)
 
     def reread(self, source: ArgumentSource) -> SourceDocument:
         thing, _, part = source.reference.rpartition("#")
@@ -73,16 +73,16 @@ class RecordedSources:
 
     def _baselines(self, function_arn: str) -> Iterator[SourceDocument]:
         for kept in self.store.history(function_arn):
-            yield document_builders.of_baseline(kept, self.store.document(kept))
+            yield source_documents.of_baseline(kept, self.store.document(kept))
 
     def _baseline(self, function_arn: str, sha256: str) -> SourceDocument:
         kept = next((one for one in self.store.history(function_arn) if one.sha256 == sha256), None)
         if kept is None:
             raise NotFound(f"the known-good state {sha256[:12]} is gone", hint="propose again")
-        return document_builders.of_baseline(kept, self.store.document(kept))
+        return source_documents.of_baseline(kept, self.store.document(kept))
 
     def _alias_targets(self, function_arn: str, events: Sequence[Item]) -> Iterator[SourceDocument]:
-        yield from (said for one in events if (said := document_builders.of_alias_event(one, function_arn)) is not None)
+        yield from (said for one in events if (said := source_documents.of_alias_event(one, function_arn)) is not None)
 
     def _alias_target(self, reference: str) -> SourceDocument:
         function_arn = reference.rpartition("#")[0].rpartition(":")[0]
@@ -109,7 +109,7 @@ class RecordedSources:
         event = self.inspector.trail_event(event_id)
         if event is None:
             raise NotFound(f"CloudTrail has no event {event_id}", hint="it keeps 90 days; propose again")
-        return document_builders.of_event(event)
+        return source_documents.of_event(event)
 
     def _policy_versions(self, role: str) -> Iterator[SourceDocument]:
         for arn in self._customer_policies(role):
@@ -128,18 +128,18 @@ class RecordedSources:
         version = next((one for one in self.inspector.policy_versions(arn) if one.version_id == version_id), None)
         if version is None:
             raise NotFound(f"{arn} has no version {version_id}", hint="propose again")
-        return document_builders.of_policy_version(arn, version, self.inspector.policy_version(arn, version_id))
+        return source_documents.of_policy_version(arn, version, self.inspector.policy_version(arn, version_id))
 
     def _function_versions(self, name: str) -> Iterator[SourceDocument]:
         for one in self.inspector.function_versions(name):
-            yield document_builders.of_function_version(one, has_good_variables=self._has_good_variables(one))
+            yield source_documents.of_function_version(one, has_good_variables=self._has_good_variables(one))
 
     def _function_version(self, qualified_arn: str) -> SourceDocument:
         versions = self.inspector.function_versions(qualified_arn.rsplit(":", 2)[-2])
         found = next((one for one in versions if one["FunctionArn"] == qualified_arn), None)
         if found is None:
             raise NotFound(f"there is no version {qualified_arn}", hint="propose again")
-        return document_builders.of_function_version(found, has_good_variables=self._has_good_variables(found))
+        return source_documents.of_function_version(found, has_good_variables=self._has_good_variables(found))
 
     def _has_good_variables(self, version: Item) -> bool:
         """Whether the newest known-good state had exactly these, by their keyed digests."""

@@ -26,9 +26,9 @@ from affidavit.remediation.actions.catalog import action_type, catalog
 from affidavit.remediation.actions.nodes.pinned_document import NAME, document_content
 from affidavit.remediation.actions.nodes.scaling_group import group_problems
 from affidavit.remediation.execution.node_symptoms import NodeReadiness
+from affidavit.remediation.plan.plan_record import Action, OnFailedProof, Symptom
 from affidavit.remediation.plan.rendering import rendered
 from affidavit.remediation.plan.seal import plan_bytes, typed_part
-from affidavit.remediation.plan.sealed_plan import Action, OnFailedProof, Symptom
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.review.belonging import foreign_target
 from affidavit.remediation.review.node_checks import restarts_another

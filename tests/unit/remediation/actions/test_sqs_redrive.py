@@ -21,8 +21,8 @@ from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import Grant
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
+from affidavit.remediation.plan.plan_record import OnFailedProof
 from affidavit.remediation.plan.seal import typed_part
-from affidavit.remediation.plan.sealed_plan import OnFailedProof
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.review.source_checks import beyond_source
 from affidavit.sandbox.sandbox import Sandbox

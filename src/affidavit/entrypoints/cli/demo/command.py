@@ -15,7 +15,7 @@ from affidavit.entrypoints.cli.demo.repair import tell_known_good, tell_repair
 from affidavit.entrypoints.cli.demo.step_printing import Story
 from affidavit.entrypoints.cli.demo.typed_commands import run_typed
 from affidavit.entrypoints.cli.exit_codes import Exit
-from affidavit.entrypoints.doctor.extras import need_extras
+from affidavit.entrypoints.package_extras import need_extras
 from affidavit.errors import InputRefused, UpstreamFailed
 
 if TYPE_CHECKING:

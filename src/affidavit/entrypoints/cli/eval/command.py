@@ -13,7 +13,7 @@ from affidavit.bootstrap import build_app, build_library
 from affidavit.bundle.published_results import prepare_output, publish
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.locale_safe_output import write_json
-from affidavit.entrypoints.doctor.extras import need_extras
+from affidavit.entrypoints.package_extras import need_extras
 from affidavit.entrypoints.report.evaluation_page import render_evaluation
 from affidavit.entrypoints.report.terminal_evaluation import print_evaluation
 from affidavit.entrypoints.report.terminal_output import make_console

@@ -14,7 +14,7 @@ from affidavit.bootstrap import App, build_app
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.incident.node_submission import node_incident, wait_for_evidence
 from affidavit.entrypoints.cli.incident.text import print_incident, print_list, told_as_json
-from affidavit.entrypoints.doctor.extras import need_extras
+from affidavit.entrypoints.package_extras import need_extras
 from affidavit.entrypoints.report.terminal_output import make_console
 from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.errors import InputRefused

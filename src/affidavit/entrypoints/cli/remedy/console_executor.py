@@ -6,7 +6,7 @@ from affidavit.entrypoints.cli.remedy.wiring import build_remedy_desk
 from affidavit.entrypoints.console.plans.repair_services import Repairs
 from affidavit.remediation.approvals.plan_decisions import StartClaim
 from affidavit.remediation.execution.executor import Executor
-from affidavit.remediation.plan.sealed_plan import Plan
+from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.record.store import PlanRow
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from affidavit.remediation.execution.other_writers import Bystanders, own_calls
-from affidavit.remediation.plan.sealed_plan import Plan
+from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.record.chain import RecordEntry
 
 

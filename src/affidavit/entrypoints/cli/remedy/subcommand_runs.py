@@ -10,9 +10,9 @@ from affidavit.entrypoints.cli.remedy.record_text import noted, others_told
 from affidavit.entrypoints.cli.remedy.wiring import build_remedy_desk
 from affidavit.entrypoints.report.terminal_output import harmless
 from affidavit.remediation.plan.narrowing import narrowed
+from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.plan.rendering import rendered, summary, undo_lines
 from affidavit.remediation.plan.seal import plan_bytes, seal_of
-from affidavit.remediation.plan.sealed_plan import Plan
 from affidavit.remediation.proposing import Proposed
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PlanRow

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from affidavit.entrypoints.cli.exit_codes import Exit
-from affidavit.entrypoints.doctor.extras import need_extras
+from affidavit.entrypoints.package_extras import need_extras
 from affidavit.errors import NotFound, UpstreamFailed
 
 if TYPE_CHECKING:

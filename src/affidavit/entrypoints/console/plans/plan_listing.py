@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from affidavit.errors import AffidavitError
-from affidavit.remediation.plan.sealed_plan import Plan
+from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.record.store import PlanRow, PlanStore
 

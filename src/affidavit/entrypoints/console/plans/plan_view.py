@@ -7,8 +7,8 @@ from enum import StrEnum
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
+from affidavit.remediation.plan.plan_record import Action, Plan
 from affidavit.remediation.plan.rendering import AS_READ, unified
-from affidavit.remediation.plan.sealed_plan import Action, Plan
 
 
 class DiffKind(StrEnum):

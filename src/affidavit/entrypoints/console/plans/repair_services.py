@@ -10,7 +10,7 @@ from affidavit.errors import InputRefused
 from affidavit.remediation.approvals.people import Approver, IdentityProof
 from affidavit.remediation.approvals.plan_decisions import Approvals, StartClaim
 from affidavit.remediation.kill_switch import KillSwitch
-from affidavit.remediation.plan.sealed_plan import Plan
+from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.store import PlanRow, PlanStore
 from affidavit.settings import Settings

@@ -11,6 +11,7 @@ from typing import Any
 
 from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.entrypoints.report.content import headline, health_warning, left_out_lines, notes
+from affidavit.entrypoints.report.long_line_excerpts import QuotedLines
 from affidavit.entrypoints.report.page.component_states import ComponentVerdict, component_verdicts
 from affidavit.entrypoints.report.page.context_lines import (
     Context,
@@ -21,7 +22,6 @@ from affidavit.entrypoints.report.page.context_lines import (
 )
 from affidavit.entrypoints.report.page.safe_data import Allowance
 from affidavit.entrypoints.report.page.verdict_data import verdict_data
-from affidavit.entrypoints.report.quoted_lines import QuotedLines
 from affidavit.entrypoints.report.unread_files import is_cut_off, loss_line
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.finding import Finding, Suppressed

@@ -16,7 +16,7 @@ from affidavit.remediation.actions.ec2.function_network import entries, id_in, v
 from affidavit.remediation.actions.ec2.rule_splitting import single_rules
 from affidavit.remediation.actions.source_document_values import at_path
 from affidavit.remediation.actions.trail_event_fields import is_call, items, requested
-from affidavit.remediation.plan.sealed_plan import UndoClass
+from affidavit.remediation.plan.plan_record import UndoClass
 
 
 class EgressArguments(Arguments):

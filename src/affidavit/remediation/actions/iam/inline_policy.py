@@ -17,7 +17,7 @@ from affidavit.remediation.actions.iam.function_role import policy_document, rol
 from affidavit.remediation.actions.iam.policy_scope import forbidden_grants
 from affidavit.remediation.actions.source_document_values import at_path
 from affidavit.remediation.actions.trail_event_fields import is_call, requested
-from affidavit.remediation.plan.sealed_plan import UndoClass
+from affidavit.remediation.plan.plan_record import UndoClass
 
 
 class InlinePolicyArguments(Arguments):

@@ -2,7 +2,7 @@
 
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
 from affidavit.remediation.actions.nodes.command import NodeCommand
-from affidavit.remediation.plan.sealed_plan import UndoClass
+from affidavit.remediation.plan.plan_record import UndoClass
 
 
 class PruneImages(NodeCommand):

@@ -9,7 +9,7 @@ from affidavit.remediation.actions.action_type import Aim, Reading
 from affidavit.remediation.actions.nodes.command import NodeCommand
 from affidavit.remediation.actions.nodes.scaling_group import group_named, group_problems
 from affidavit.remediation.actions.source_document_values import at_path
-from affidavit.remediation.plan.sealed_plan import UndoClass
+from affidavit.remediation.plan.plan_record import UndoClass
 
 
 class RebootNode(NodeCommand):

@@ -2,7 +2,7 @@
 
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
 from affidavit.remediation.actions.nodes.command import NodeCommand
-from affidavit.remediation.plan.sealed_plan import UndoClass
+from affidavit.remediation.plan.plan_record import UndoClass
 
 # Which service a fault is about. A restart of the other one would repair nothing.
 SERVICES = {FaultType.NODE_KUBELET: "restart-kubelet", FaultType.NODE_RUNTIME: "restart-containerd"}

@@ -13,7 +13,7 @@ from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.arns import parse_arn
 from affidavit.remediation.actions.source_document_values import at_path, is_about_function
 from affidavit.remediation.actions.trail_event_fields import field, is_call, items, requested
-from affidavit.remediation.plan.sealed_plan import UndoClass
+from affidavit.remediation.plan.plan_record import UndoClass
 
 PER_SECOND = 10
 # As many as go back within the minute in which the read-back looks. More are a person's to send, in pieces.
