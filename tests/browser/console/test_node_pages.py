@@ -18,6 +18,7 @@ def test_from_a_finding_to_the_lit_bytes_of_its_line(page: Page, console: Served
     assert page.url.endswith(f"#L{number}")
     expect(page.locator("li.wanted")).to_have_count(1)
     page.locator("li.cited .n").nth(1).click(modifiers=["Shift"])
+    expect(page.locator("li.wanted")).not_to_have_count(1)
     assert "-L" in page.url and page.locator("li.wanted").count() > 1
 
 

@@ -120,7 +120,7 @@ def test_the_truth_about_a_sample_is_a_scenario_as_it_is(tmp_path: Path) -> None
     assert done.stdout.splitlines()[1] == str(file)
     problems = yaml.safe_load(file.read_text())["problems"]
     kernel = [one for one in problems if one["file"] == "var_log/messages" and "Killed process" in one["text"]]
-    assert [(one["severity"], one["count"], len(one["lines"])) for one in kernel] == [("critical", 3, 3)]
+    assert [(one["severity"], one["count"], len(one["lines"])) for one in kernel] == [("high", 3, 3)]
     told = affidavit("eval", "--scenarios", tmp_path, "--format", "json")
     assert told.returncode == 0, told.stdout[-2000:]
     numbers = json.loads(told.stdout)["nodes"]["metrics"]["analyze"]
