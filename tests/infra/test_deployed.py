@@ -56,7 +56,7 @@ def test_an_uploaded_bundle_becomes_an_index_and_rows_of_the_fleet(aws: Deployed
     index = json.loads(
         aws.client("s3").get_object(Bucket=aws.bucket, Key=f"eks_{OOM.instance_id}/findings_index.json")["Body"].read()
     )
-    assert "critical" in {finding["severity"] for finding in index["findings"]}
+    assert "high" in {finding["severity"] for finding in index["findings"]}
     assert eventually(lambda: [key for key in aws.keys("fleet/nodes/") if OOM.instance_id in key])
 
 
@@ -126,7 +126,7 @@ def test_the_mcp_server_asks_for_its_key_and_answers_from_the_index(aws: Deploye
         _ask(url, "", "errors", {"instanceId": OOM.instance_id})
     assert refused.value.code == 401
     key = aws.client("ssm").get_parameter(Name="/incident-response/mcp-api-key", WithDecryption=True)
-    answer = _ask(url, key["Parameter"]["Value"], "errors", {"instanceId": OOM.instance_id, "severity": "critical"})
+    answer = _ask(url, key["Parameter"]["Value"], "errors", {"instanceId": OOM.instance_id, "severity": "high"})
     assert answer["isError"] is False, answer
     assert answer["structuredContent"]["findings"]
 
