@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from affidavit.bundle.layout import FileRole, component_of, role_of
+from affidavit.bundle.file_roles import FileRole, component_of, role_of
 from affidavit.evaluation.generator import BulkSpec, BulkTruth, write_bulk
 from affidavit.evidence.severity import Severity
 from affidavit.index.scanning.rule_slots import turn_of

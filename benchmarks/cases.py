@@ -16,13 +16,13 @@ from pathlib import Path
 
 from isal import igzip
 
-from affidavit.bundle.layout import role_of
+from affidavit.bundle.atomic_publishing import prepare_output, publish, publish_folder
+from affidavit.bundle.file_roles import role_of
 from affidavit.bundle.line_index import LineIndex, build_line_index, read_lines
 from affidavit.bundle.manifest import manifest_to_json
-from affidavit.bundle.published_results import prepare_output, publish, publish_folder
 from affidavit.bundle.workspace import workspace
 from affidavit.entrypoints.cli.analyze import INDEX, MANIFEST
-from affidavit.index.record import index_to_json
+from affidavit.index.findings_index import index_to_json
 from affidavit.index.scanning.crew import scan_files
 from affidavit.index.scanning.rule_slots import LineMeaning, RuleSlots, slots_of
 from affidavit.investigation import EXTRACTED, analyze

@@ -25,7 +25,7 @@ from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, w
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, load_workload_scenario
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.event_reader import readings_of
-from affidavit.index.record import index_from_json, index_to_json, summarize
+from affidavit.index.findings_index import index_from_json, index_to_json, summarize
 from affidavit.investigation import analyze
 from affidavit.nodes.ingest.bundle_intake import ingest
 from affidavit.nodes.library.object_keys import prefix_of

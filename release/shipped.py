@@ -12,7 +12,7 @@ from pathlib import Path
 from affidavit.matching.disk_cache import SHIPPED
 from affidavit.matching.needle_cache import NEEDLES
 from affidavit.matching.yaml_cache import DOCUMENTS
-from affidavit.rules.sample_cache import MARKS
+from affidavit.rules.passed_sample_checks import MARKS
 
 # Compiled engines fit one kind of processor only.
 KINDS = (DOCUMENTS, MARKS, NEEDLES)

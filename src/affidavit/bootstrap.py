@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, assert_never
 
 from affidavit.errors import InputRefused
 from affidavit.ports.clock import Clock, SystemClock
-from affidavit.ports.cluster.access import ClusterAccess
+from affidavit.ports.cluster.api_connection import ClusterAccess
 from affidavit.ports.cluster.control_plane import ControlPlane
-from affidavit.ports.cluster.host_text import HostTexts
 from affidavit.ports.cluster.log_captures import NodeCaptures
+from affidavit.ports.cluster.off_host_logs import HostTexts
 from affidavit.ports.lifecycle_hooks import LifecycleHooks
 from affidavit.ports.node_collector import NodeCollector
 from affidavit.ports.node_directory import NodeDirectory
@@ -197,7 +197,7 @@ def _cluster_access(settings: Settings, clients: "AwsClients") -> ClusterAccess 
         case KubernetesApi.OFF:
             return None
         case KubernetesApi.EKS:
-            from affidavit.adapters.aws.host.eks_access import EksClusterAccess
+            from affidavit.adapters.aws.host.eks_api_access import EksClusterAccess
 
             return EksClusterAccess(clients)
         case KubernetesApi.IN_CLUSTER:

@@ -32,7 +32,7 @@ from affidavit.index.assemble import assemble_index
 from affidavit.index.claim_differences import differences, manifest_differences
 from affidavit.index.clock_and_checks import survey
 from affidavit.index.content_id import content_id
-from affidavit.index.record import INDEXER_VERSION, VERSION_1, FindingsIndex, index_from_json, index_json
+from affidavit.index.findings_index import INDEXER_VERSION, VERSION_1, FindingsIndex, index_from_json, index_json
 from affidavit.index.redacted import check_redacted
 from affidavit.index.scanning.crew import Crew
 from affidavit.index.scanning.parts import ScannedFile

@@ -9,7 +9,7 @@ from affidavit.entrypoints.report.html import render_html
 from affidavit.entrypoints.report.long_line_excerpts import QuotedLines
 from affidavit.evidence.severity import Severity
 from affidavit.index.filtered import TimeWindow, View, view
-from affidavit.index.record import summarize
+from affidavit.index.findings_index import summarize
 from affidavit.investigation import Analysis
 from affidavit.knowledge import Knowledge
 from affidavit.nodes.correlation.correlate import correlate

@@ -15,7 +15,7 @@ from affidavit.evaluation.history import past_run
 from affidavit.evaluation.incidents.metrics import IncidentRun
 from affidavit.evaluation.incidents.result import incidents_result
 from affidavit.evaluation.incidents.workload_scenarios import load_workload_scenarios
-from affidavit.evaluation.nodes.accepted_answers import AnswerChange
+from affidavit.evaluation.nodes.answer_snapshots import AnswerChange
 from affidavit.evaluation.nodes.result import nodes_result
 from affidavit.evaluation.nodes.rule_removals import Kind, Mutation, without
 from affidavit.evaluation.nodes.runs import run_scenario

@@ -17,7 +17,7 @@ from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.baselines.function_state import read_state
 from affidavit.baselines.store import KnownGoodStore, Vouch
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.store.state import Status
 from affidavit.remediation.plan.seal import typed_part
 from affidavit.remediation.record.phases import Phase

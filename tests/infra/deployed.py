@@ -18,7 +18,7 @@ from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.deploy.deployment import ORDER, Deployment, Wanted
 from affidavit.adapters.aws.deploy.stacks import ChangeSet
 from affidavit.sandbox.aws.emulator import Emulator
-from affidavit.sandbox.aws.gateway import Gateway, GatewayAnswer, GatewayRequest
+from affidavit.sandbox.aws.request_routing import Gateway, GatewayAnswer, GatewayRequest
 from affidavit.sandbox.aws.resources import Account
 from tests.infra.templates import chosen
 

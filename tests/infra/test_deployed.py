@@ -15,7 +15,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.workload.fault_target import AwsFaultTarget
+from affidavit.adapters.aws.workload.fault_injection_calls import AwsFaultTarget
 from affidavit.chaos.injectable_faults import RevokeTarget
 from affidavit.chaos.plans import plan_revoke
 from affidavit.sandbox.account.node_archives import archive_of

@@ -31,7 +31,7 @@ RUNS = {
         "node_directory",
         "notifier",
         "parameters/stored_secrets",
-        "host/eks_access",
+        "host/eks_api_access",
     ),
     "affidavit-watchdog": (
         *_STORES,
@@ -39,7 +39,7 @@ RUNS = {
         "node_directory",
         "notifier",
         "parameters/stored_secrets",
-        "host/eks_access",
+        "host/eks_api_access",
         # For known-good states, where somebody named functions.
         "workload/state_inspector",
     ),
@@ -49,7 +49,7 @@ RUNS = {
         *_STORES,
         "collector",
         "host/serial_console",
-        "host/eks_access",
+        "host/eks_api_access",
         "host/cloudwatch_logs",
         "lifecycle_hooks",
     ),
@@ -84,12 +84,12 @@ ELSEWHERE = {
     "athena",
     "bedrock_chat",
     "comprehend",
-    "deploy/prerequisites",
+    "deploy/package_bucket_and_key",
     "deploy/doctor",
     "deploy/stacks",
-    "workload/fault_target",
+    "workload/fault_injection_calls",
     # Whoever runs a plan reads with their own role, and writes with the executor's.
-    "remediation/scoped_changes",
+    "remediation/least_privilege_calls",
     "remediation/state_reader",
     # A deployed function reads its account out of its own ARN.
     "account_id",

@@ -61,7 +61,7 @@ import affidavit.agent.run, affidavit.agent.toolbox.mcp_tools, affidavit.agent.r
 import affidavit.nodes.library.stored_lines
 import affidavit.entrypoints.collection_wiring, affidavit.adapters.aws.sessions.role_clients
 import affidavit.node_evidence.stored_or_collected
-import affidavit.node_evidence.monitoring_agent_rung, affidavit.node_evidence.host_text_rung
+import affidavit.node_evidence.monitoring_agent_rung, affidavit.node_evidence.console_and_log_rung
 from kubernetes import client
 client.CustomObjectsApi(client.ApiClient(client.Configuration()))
 from affidavit.adapters.aws.bedrock_chat import bedrock_chat
@@ -115,7 +115,7 @@ def test_a_package_carries_our_licence_and_that_of_the_engine_it_links(name: str
 def test_no_service_is_called_that_the_packages_do_not_know() -> None:
     adapters = (ROOT / "src/affidavit/adapters/aws").rglob("*.py")
     # These are asked from a laptop only.
-    laptop = {"stacks.py", "prerequisites.py", "doctor.py", "deployment.py", "athena.py"}
+    laptop = {"stacks.py", "package_bucket_and_key.py", "doctor.py", "deployment.py", "athena.py"}
     called = {
         name
         for path in adapters

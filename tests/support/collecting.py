@@ -16,7 +16,7 @@ from affidavit.collection.batch import batch_collect
 from affidavit.collection.collect import collect
 from affidavit.collection.requests import BatchCollectRequest, CollectRequest, Strategy
 from affidavit.collection.tool_dependencies import Desk
-from affidavit.nodes.ingest.awaited_bundles import AwaitedBundles
+from affidavit.nodes.ingest.delivered_bundle_status import AwaitedBundles
 from affidavit.ports.node_collector import Execution, NodeCollector
 from affidavit.settings import Settings
 

@@ -13,7 +13,7 @@ from affidavit.agent.errors import (
     McpInitError,
 )
 from affidavit.errors import AffidavitError
-from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.attempt.diagnostician_port import AgentError, ErrorCategory
 
 _AUTH = frozenset(
     {

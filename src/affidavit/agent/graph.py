@@ -34,8 +34,8 @@ from affidavit.agent.toolbox.checked_calls import ToolQuestion, ask, failed, scr
 from affidavit.agent.toolbox.tool_providers import ToolProvider
 from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy, TokenUsage
-from affidavit.incidents.attempt.diagnostician import RunOutcome
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
+from affidavit.incidents.attempt.diagnostician_port import RunOutcome
 from affidavit.verification.incident_names import About
 
 REASON, EXECUTE, FINISH = "agent_reason", "execute_tools", "submit"

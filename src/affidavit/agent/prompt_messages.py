@@ -5,7 +5,7 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping
 
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident
 
 SUBMIT_NOW = "Stop looking. Call submit_diagnosis now, with what you can prove so far; put the rest into `gaps`."

@@ -22,13 +22,20 @@ from affidavit.agent.prompt_messages import ASK_AGAIN, described, incident_text
 from affidavit.agent.subjects.registry import investigable
 from affidavit.agent.time_and_tokens import Timed, seconds_left
 from affidavit.agent.toolbox.checked_calls import ToolQuestion, ask
-from affidavit.agent.toolbox.tool_failures import failed_tools, unanswered
+from affidavit.agent.toolbox.failed_tools import failed_tools, unanswered
 from affidavit.agent.toolbox.tool_providers import Toolbox, ToolProvider
 from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, Grade, ProducedBy, TokenUsage
-from affidavit.incidents.attempt.allowed_names import about_incident
-from affidavit.incidents.attempt.diagnostician import AgentError, AgentResult, Checkpoint, LeaseLost, Limits, RunOutcome
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
+from affidavit.incidents.attempt.diagnostician_port import (
+    AgentError,
+    AgentResult,
+    Checkpoint,
+    LeaseLost,
+    Limits,
+    RunOutcome,
+)
+from affidavit.incidents.attempt.incident_names import about_incident
 from affidavit.incidents.incident import Incident
 from affidavit.ports.json import JsonValue
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from affidavit.evidence.diagnosis import TokenUsage
-from affidavit.incidents.attempt.diagnostician import AgentError, AgentResult, Checkpoint, Limits, RunOutcome
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
+from affidavit.incidents.attempt.diagnostician_port import AgentError, AgentResult, Checkpoint, Limits, RunOutcome
 from affidavit.incidents.incident import Incident
 
 

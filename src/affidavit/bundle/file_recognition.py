@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
-from affidavit.bundle.layout import (
+from affidavit.bundle.file_roles import (
     OTHER_LOG,
     UNKNOWN_ROLE,
     WHOLE_JOURNAL,
@@ -22,7 +22,7 @@ from affidavit.bundle.layout import (
     component_named,
     role_of,
 )
-from affidavit.bundle.wrapped_lines import unwrapped
+from affidavit.bundle.log_envelopes import unwrapped
 from affidavit.errors import InputRefused
 from affidavit.evidence.utf16 import is_wide, text_of
 from affidavit.yaml_loading import load_yaml

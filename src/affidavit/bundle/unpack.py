@@ -11,12 +11,12 @@ from itertools import count
 from pathlib import Path
 
 from affidavit.bundle.binary_detection import Content
-from affidavit.bundle.byte_spans import head_of
+from affidavit.bundle.byte_range_reader import head_of
 from affidavit.bundle.digests import Digests
 from affidavit.bundle.file_recognition import HEAD, RecognisedBy
-from affidavit.bundle.layout import OTHER_LOG, FileKind, FileRole, role_of
+from affidavit.bundle.file_roles import OTHER_LOG, FileKind, FileRole, role_of
 from affidavit.bundle.manifest import FileStatus
-from affidavit.bundle.member_storage import Copied, SpooledSource, Storage, UnpackProgress, Watcher
+from affidavit.bundle.members_to_disk import Copied, SpooledSource, Storage, UnpackProgress, Watcher
 from affidavit.bundle.safety.bombs import Budget, MemberBound, TooMuch
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.safety.paths import UnsafeName, known_as, safe_path, shown

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from affidavit.bundle.byte_spans import head_of, span_of, unreadable
+from affidavit.bundle.byte_range_reader import head_of, span_of, unreadable
 from affidavit.bundle.file_recognition import RecognisedBy
-from affidavit.bundle.layout import FileKind
+from affidavit.bundle.file_roles import FileKind
 from affidavit.bundle.line_index import LineIndex, build_line_index, newlines_before
 from affidavit.bundle.manifest import MANIFEST_VERSION, FileType, Manifest, ManifestFile, summarize_types
 from affidavit.bundle.sources.compression import TAR_NAMES

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from affidavit.bundle.layout import glob_pattern
+from affidavit.bundle.file_roles import glob_pattern
 from affidavit.rules.rule import Described
 
 Scalar = int | float | str

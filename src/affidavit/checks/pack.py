@@ -15,8 +15,8 @@ from affidavit.checks.computation_results import Shown
 from affidavit.checks.numbered_lines import Document
 from affidavit.errors import InputRefused
 from affidavit.matching.yaml_cache import Parsed, read_yaml
+from affidavit.rules.passed_sample_checks import once
 from affidavit.rules.rule import RuleStatus
-from affidavit.rules.sample_cache import once
 
 
 def load_checks(overlay: Path | None = None) -> tuple[Check, ...]:

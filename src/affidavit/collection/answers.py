@@ -4,8 +4,8 @@ from datetime import datetime
 
 from pydantic import Field
 
-from affidavit.collection.polled_task import CAMEL, CamelRecord, Task, TaskState
 from affidavit.collection.requests import Strategy
+from affidavit.collection.task_state import CAMEL, CamelRecord, Task, TaskState
 from affidavit.wire.records import ToolAnswer
 
 

@@ -15,7 +15,6 @@ from affidavit.collection.answers import BatchAnswer, BatchCounts, BatchNode, Pa
 from affidavit.collection.history import state_now
 from affidavit.collection.node_choice import Choice, choose, node_limit
 from affidavit.collection.permitted_nodes import NodePlace, directory_of, require_enabled, require_listed
-from affidavit.collection.polled_task import Task, TaskState, a_task
 from affidavit.collection.requests import BatchCollectRequest, BatchStatusRequest, Strategy
 from affidavit.collection.reservation import NAMESPACE, shared_token
 from affidavit.collection.rows import (
@@ -29,6 +28,7 @@ from affidavit.collection.rows import (
     recent_batch_key,
 )
 from affidavit.collection.start import start_once
+from affidavit.collection.task_state import Task, TaskState, a_task
 from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import AffidavitError, InputRefused, NotFound
 from affidavit.ports.node_directory import Node

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Final
 
 from affidavit.collection.permitted_nodes import collector_of
-from affidavit.collection.polled_task import TaskState
 from affidavit.collection.rows import KnownExecution, execution_key
+from affidavit.collection.task_state import TaskState
 from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import AffidavitError, NotFound
 from affidavit.ports.node_collector import Execution

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints
 
-from affidavit.collection.polled_task import CAMEL
+from affidavit.collection.task_state import CAMEL
 from affidavit.wire.byte_budget import MAX_BYTES, MaxBytes
 from affidavit.wire.records import ToolRequest
 

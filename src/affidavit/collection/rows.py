@@ -6,8 +6,8 @@ from typing import Final, Self, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from affidavit.collection.polled_task import TaskState
 from affidavit.collection.requests import Strategy
+from affidavit.collection.task_state import TaskState
 from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.table import Key
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from affidavit.bootstrap import App
 from affidavit.collection.tool_dependencies import Desk
 from affidavit.incidents.incident import Incident
-from affidavit.ports.cluster.access import ClusterPlace
+from affidavit.ports.cluster.api_connection import ClusterPlace
 
 if TYPE_CHECKING:
     from affidavit.node_evidence.climb_records import Climbs
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def build_desk(app: App) -> Desk:
-    from affidavit.nodes.ingest.awaited_bundles import AwaitedBundles
+    from affidavit.nodes.ingest.delivered_bundle_status import AwaitedBundles
 
     stores = app.collection_stores
     return Desk(
@@ -47,7 +47,7 @@ def _later_rungs(app: App, climbs: "Climbs") -> "Iterator[Rung]":
     """Those whose ports this deployment has."""
     from affidavit.node_evidence.archive_state import Archives
     from affidavit.node_evidence.climb_records import RungName
-    from affidavit.node_evidence.host_text_rung import TextRung
+    from affidavit.node_evidence.console_and_log_rung import TextRung
     from affidavit.node_evidence.monitoring_agent_rung import DiagnosticRung
 
     stores = app.collection_stores

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from affidavit.baselines.capture import Captures, Troubled
 from affidavit.baselines.store import KnownGoodStore
 from affidavit.bootstrap import App
-from affidavit.evidence.subject import SubjectKind
+from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.state import IncidentState, Status
 

@@ -2,7 +2,7 @@
 
 from affidavit.bootstrap import App
 from affidavit.incidents.evidence.bundle_source import NodeEvidence
-from affidavit.incidents.evidence.control_plane_view import NodeStates
+from affidavit.incidents.evidence.control_plane_port import NodeStates
 
 
 def node_states(app: App) -> NodeStates | None:

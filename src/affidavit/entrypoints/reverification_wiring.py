@@ -11,13 +11,13 @@ from affidavit.ports.object_store import ObjectStore
 
 if TYPE_CHECKING:
     from affidavit.evidence.finding import ByteRange, Evidence
-    from affidavit.incidents.reading.rereading import Rereading
+    from affidavit.incidents.reading.diagnosis_reverification import Rereading
     from affidavit.nodes.library.stored_lines import StoredLines
 
 
 def rereading(app: App) -> "Rereading":
     """Proves stored diagnoses again: no chat model, nothing but what is stored."""
-    from affidavit.incidents.reading.rereading import Rereading
+    from affidavit.incidents.reading.diagnosis_reverification import Rereading
 
     records = Records(app.objects)
     tokens = app.settings.max_tokens_per_incident

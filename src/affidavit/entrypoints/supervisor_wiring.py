@@ -7,17 +7,17 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, assert_never
 
 from affidavit.bootstrap import App
-from affidavit.entrypoints.diagnosis_rereading import NodeLines
 from affidavit.entrypoints.node_evidence_wiring import node_evidence, node_states
+from affidavit.entrypoints.reverification_wiring import NodeLines
 from affidavit.errors import InputRefused, UpstreamFailed
-from affidavit.evidence.subject import SubjectKind
-from affidavit.incidents.attempt.circuit_breaker import Breaker
-from affidavit.incidents.attempt.diagnostician import Diagnostician
+from affidavit.evidence.incident_subject import SubjectKind
+from affidavit.incidents.attempt.diagnostician_port import Diagnostician
+from affidavit.incidents.attempt.incidents_per_hour import Breaker
 from affidavit.incidents.evidence.readiness import EvidenceAwaited, EvidenceCheck, EvidenceReady, Readiness
 from affidavit.incidents.evidence.termination_holds import HeldNodes
 from affidavit.incidents.incident import Incident
-from affidavit.incidents.intake.foreign_alerts import Home
 from affidavit.incidents.intake.node_gate import NodeGate
+from affidavit.incidents.intake.other_account_alerts import Home
 from affidavit.incidents.notices.incident_notice import NoticeStyle
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.incident_leases import IncidentStates
@@ -199,7 +199,7 @@ def _direct(app: App) -> "Toolbox":
 
 def _function_tools(app: App) -> "Toolbox":
     from affidavit.agent.subjects.function import direct_toolbox
-    from affidavit.entrypoints.known_good_captures import build_captures
+    from affidavit.entrypoints.known_good_function_captures import build_captures
 
     captures = build_captures(app)
     return direct_toolbox(captures.inspector, app.clock, captures)

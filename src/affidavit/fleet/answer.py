@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from affidavit.errors import NotFound
-from affidavit.fleet.sql_inquiry import FleetScope
+from affidavit.fleet.sql_with_values import FleetScope
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from affidavit.fleet.answer import FleetAnswer, check_coverage
 from affidavit.fleet.duckdb_connection import connect, sql_errors
 from affidavit.fleet.schema import FINDINGS, NODES, PARTITIONS, PREFIX, FleetTable
 from affidavit.fleet.sql_check import check
-from affidavit.fleet.sql_inquiry import FleetScope, Inquiry
+from affidavit.fleet.sql_with_values import FleetScope, Inquiry
 
 
 def ask_folder(objects: Path, inquiry: Inquiry) -> FleetAnswer:

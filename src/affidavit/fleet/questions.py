@@ -6,7 +6,7 @@ Each counts a node once, by its newest index. A node without an index is in none
 from dataclasses import dataclass
 from typing import Final
 
-from affidavit.fleet.sql_inquiry import FleetScope, Inquiry
+from affidavit.fleet.sql_with_values import FleetScope, Inquiry
 
 # `newest` and `newest_findings` are the tables with only the newest index of each node.
 _NEWEST: Final = """WITH ranked AS (

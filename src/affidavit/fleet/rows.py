@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from affidavit.evidence.finding import Finding
-from affidavit.index.record import FindingsIndex
+from affidavit.index.findings_index import FindingsIndex
 from affidavit.nodes.library.indexed_bundles import IndexMarker
 
 Row: TypeAlias = Sequence[str | int | float | datetime | None]

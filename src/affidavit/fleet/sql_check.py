@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 from affidavit.errors import InputRefused
 from affidavit.fleet.duckdb_connection import connect
 from affidavit.fleet.schema import TABLES
-from affidavit.fleet.sql_inquiry import Inquiry
+from affidavit.fleet.sql_with_values import Inquiry
 
 # Same name, same arguments, same meaning in DuckDB and in Athena's Trino.
 _FUNCTIONS: Final = frozenset(

@@ -8,7 +8,7 @@ from typing import Any, NewType
 
 from pydantic import TypeAdapter
 
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.notice import AlertOrigin
 
 IncidentId = NewType("IncidentId", str)

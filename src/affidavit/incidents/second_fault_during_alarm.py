@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 
 from affidavit.errors import AffidavitError
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.incidents.attempt.without_chat_model import Degraded, gather_context
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.incident_id import derived_identity
-from affidavit.incidents.store.alarm_episodes import AlarmEpisode
+from affidavit.incidents.store.joined_alerts import AlarmEpisode
 from affidavit.incidents.store.state import IncidentState
 from affidavit.incidents.supervisor import Supervisor
 

@@ -10,13 +10,13 @@ from datetime import timedelta
 
 from affidavit.errors import Conflict
 from affidavit.evidence.diagnosis import FaultType
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.delivery_outcome import Handled, Receipt
 from affidavit.incidents.incident import Incident, IncidentId
-from affidavit.incidents.intake.foreign_alerts import ForeignAlert
 from affidavit.incidents.intake.node_gate import NoNodeOfOurs
+from affidavit.incidents.intake.other_account_alerts import ForeignAlert
 from affidavit.incidents.intake.same_failure import is_retry, is_same_failure
-from affidavit.incidents.store.alarm_episodes import AlarmEpisode
+from affidavit.incidents.store.joined_alerts import AlarmEpisode
 from affidavit.incidents.store.state import IncidentState, Lease, not_known
 from affidavit.incidents.supervisor_dependencies import Equipment
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from affidavit.incidents.attempt.circuit_breaker import Breaker
-from affidavit.incidents.attempt.diagnostician import Diagnostician
+from affidavit.incidents.attempt.diagnostician_port import Diagnostician
+from affidavit.incidents.attempt.incidents_per_hour import Breaker
 from affidavit.incidents.evidence.readiness import EvidenceCheck
 from affidavit.incidents.evidence.termination_holds import HeldNodes
 from affidavit.incidents.incident import Incident
-from affidavit.incidents.intake.foreign_alerts import Home
 from affidavit.incidents.intake.node_gate import NodeGate
+from affidavit.incidents.intake.other_account_alerts import Home
 from affidavit.incidents.notices.channel import Channel
 from affidavit.incidents.notices.incident_notice import PLAIN, NoticeStyle
 from affidavit.incidents.notices.notice_dispatch import People

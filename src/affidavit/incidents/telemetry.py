@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from affidavit.evidence.diagnosis import TokenUsage
-from affidavit.incidents.attempt.diagnostician import AgentResult
+from affidavit.incidents.attempt.diagnostician_port import AgentResult
 from affidavit.incidents.incident import IncidentId
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import JsonValue

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from affidavit.errors import AffidavitError
 from affidavit.incidents.delivery_outcome import Handled
-from affidavit.incidents.still_alarming import look_again
+from affidavit.incidents.second_fault_during_alarm import look_again
 from affidavit.incidents.store.state import Due, IncidentState
 from affidavit.incidents.supervisor import Supervisor
 

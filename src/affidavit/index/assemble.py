@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from affidavit.bundle.byte_spans import head_of
+from affidavit.bundle.byte_range_reader import head_of
 from affidavit.bundle.unpack import UnpackedFile
 from affidavit.bundle.unpacked_bundle import UNKNOWN_INSTANCE, StoredBundle
 from affidavit.errors import InvariantBroken
@@ -18,7 +18,14 @@ from affidavit.index.content_id import bundle_digest, content_id
 from affidavit.index.faults.hit_groups import ScannedText
 from affidavit.index.findings_from_checks import measured_fact, measured_finding
 from affidavit.index.findings_from_hits import Built, build_findings
-from affidavit.index.record import INDEX_VERSION, INDEXER_VERSION, ClockNote, FindingsIndex, index_document, summarize
+from affidavit.index.findings_index import (
+    INDEX_VERSION,
+    INDEXER_VERSION,
+    ClockNote,
+    FindingsIndex,
+    index_document,
+    summarize,
+)
 from affidavit.index.scanning.parts import ScannedFile
 from affidavit.index.scanning.rule_slots import RuleSlots
 from affidavit.index.scanning.scan import LONGEST_LINE
@@ -26,7 +33,7 @@ from affidavit.index.times.bundle_clock import BundleClock
 from affidavit.index.times.timestamps import StampKind, stamp_of
 from affidavit.knowledge import Knowledge
 from affidavit.verdict.conclude import VerdictInput, conclude
-from affidavit.verdict.graph_samples import known_graph
+from affidavit.verdict.graph_sample_checks import known_graph
 
 REST_OF_ARCHIVE = "(rest of the archive)"
 # The collector keeps the last 100 MB of these.

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from affidavit.bundle.manifest import Manifest, ManifestFile
-from affidavit.index.record import FindingsIndex
+from affidavit.index.findings_index import FindingsIndex
 from affidavit.index.redacted import derived_document
 
 # Compared by entry, or not at all: times of making, and the id, which is compared by itself.

@@ -10,11 +10,11 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
-from affidavit.bundle.layout import FileKind, glob_pattern, role_of
+from affidavit.bundle.file_roles import FileKind, glob_pattern, role_of
 from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
-from affidavit.index.record import FindingsIndex
+from affidavit.index.findings_index import FindingsIndex
 from affidavit.yaml_loading import load_yaml
 
 _OWN_NAMES = re.compile(r"\bi-[0-9a-f]{8,17}\b|\bip-\d+-\d+-\d+-\d+(?:\.[a-z0-9-]+)*")

@@ -6,7 +6,7 @@ from datetime import datetime
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.finding_groups import distinct
 from affidavit.evidence.severity import Severity
-from affidavit.index.record import FindingsIndex, Summary, summarize
+from affidavit.index.findings_index import FindingsIndex, Summary, summarize
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from affidavit.bundle.byte_spans import span_of
-from affidavit.bundle.layout import component_of, role_of
+from affidavit.bundle.byte_range_reader import span_of
+from affidavit.bundle.file_roles import component_of, role_of
 from affidavit.checks.run import CheckEvidence, Hit
 from affidavit.evidence.finding import ByteRange, Evidence, FaultState, Finding, LineRange, Occurrence, excerpt_of
 from affidavit.evidence.utf16 import text_of

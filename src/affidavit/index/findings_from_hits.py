@@ -9,9 +9,9 @@ from datetime import datetime
 
 import numpy as np
 
-from affidavit.bundle.byte_spans import Spans
-from affidavit.bundle.layout import component_of
-from affidavit.bundle.wrapped_lines import unwrapped
+from affidavit.bundle.byte_range_reader import Spans
+from affidavit.bundle.file_roles import component_of
+from affidavit.bundle.log_envelopes import unwrapped
 from affidavit.evidence.finding import (
     LISTED,
     ByteRange,

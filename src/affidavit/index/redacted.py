@@ -7,7 +7,7 @@ from typing import Any
 from affidavit.evidence.citation_check import OTHER_TEXT, ByteSource, CitationCheck, check
 from affidavit.evidence.finding import Evidence, excerpt_of
 from affidavit.index.content_id import content_id
-from affidavit.index.record import FindingsIndex, index_document, index_from_json
+from affidavit.index.findings_index import FindingsIndex, index_document, index_from_json
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.quote_check import is_redacted, stands_in
 from affidavit.redaction.redact import Redactor

@@ -13,7 +13,7 @@ from affidavit.errors import InputRefused, InvariantBroken
 from affidavit.matching.engine_cache import Scratches, engine_name, keep_engine, load_engine
 from affidavit.matching.needle_cache import expressions_of, kept_needles
 from affidavit.matching.patterns import block_form, byte_options
-from affidavit.matching.re2_then_hyperscan import ThriftyMatcher
+from affidavit.matching.re2_until_hyperscan_pays import ThriftyMatcher
 
 SLOT_BITS = 16
 # Vectorscan 5.4.12 misses some matches that reach the last byte of its input (`b+$`), so line feeds are appended.

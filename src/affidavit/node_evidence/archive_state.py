@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState
 from affidavit.nodes.ingest.ingest_records import outcome_of
-from affidavit.nodes.ingest.uploads import upload_of
+from affidavit.nodes.ingest.ingest_sources import upload_of
 from affidavit.nodes.library.object_keys import prefix_of
 from affidavit.ports.object_store import ObjectMissing, ObjectStore
 from affidavit.ports.table import Table

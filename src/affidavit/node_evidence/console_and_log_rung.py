@@ -17,7 +17,7 @@ from affidavit.incidents.incident import Incident
 from affidavit.node_evidence.archive_state import Archives, archive_name
 from affidavit.node_evidence.climb_records import Climb, Climbs, RungName
 from affidavit.ports.clock import Clock
-from affidavit.ports.cluster.host_text import HostQuestion, HostText, HostTexts
+from affidavit.ports.cluster.off_host_logs import HostQuestion, HostText, HostTexts
 
 PURPOSE = "collect"
 # What led to an alert is older than the alert.

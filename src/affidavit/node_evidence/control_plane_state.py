@@ -6,7 +6,7 @@ from datetime import datetime
 
 from affidavit.errors import AffidavitError
 from affidavit.incidents.incident import Incident
-from affidavit.ports.cluster.access import ClusterPlace
+from affidavit.ports.cluster.api_connection import ClusterPlace
 from affidavit.ports.cluster.control_plane import ControlPlane, NodeCondition, NodeEvent, NodeSeen, PodOnNode
 from affidavit.ports.json import JsonValue
 

@@ -12,7 +12,7 @@ from affidavit.incidents.evidence.bundle_source import CollectionStanding, Colle
 from affidavit.incidents.incident import Incident
 from affidavit.node_evidence.archive_state import Archives, archive_name
 from affidavit.node_evidence.climb_records import Climb, RungName
-from affidavit.ports.cluster.access import ClusterPlace
+from affidavit.ports.cluster.api_connection import ClusterPlace
 from affidavit.ports.cluster.control_plane import ControlPlane
 from affidavit.ports.cluster.log_captures import LogCapture, NodeCaptures
 from affidavit.ports.object_store import UploadLinks

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 from affidavit.collection.collect import collect
 from affidavit.collection.execution_status import look, remembered_or_look
-from affidavit.collection.polled_task import TaskState
 from affidavit.collection.requests import CollectRequest, StatusRequest
 from affidavit.collection.rows import history_of
 from affidavit.collection.start import find_execution
-from affidavit.collection.status import status
+from affidavit.collection.status_and_cancel import status
+from affidavit.collection.task_state import TaskState
 from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import AffidavitError
 from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState

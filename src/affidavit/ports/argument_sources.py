@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from affidavit.evidence.subject import Subject
+from affidavit.evidence.incident_subject import Subject
 from affidavit.ports.json import Item
 
 GOOD_VARIABLES = "environment_is_known_good"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from affidavit.bundle.layout import ANY, FileKind, component_of, components, role_of
+from affidavit.bundle.file_roles import ANY, FileKind, component_of, components, role_of
 from affidavit.errors import InputRefused
 from affidavit.rules.pack import (
     Contents,
@@ -22,7 +22,7 @@ from affidavit.rules.pack import (
     shared_names,
     suppression_problems,
 )
-from affidavit.rules.pattern_examples import example
+from affidavit.rules.pattern_text_generation import example
 from affidavit.rules.rule import Rule, RuleStatus, Sample, Suppression, placed
 from affidavit.yaml_loading import load_yaml
 

@@ -16,8 +16,8 @@ from affidavit.errors import InputRefused
 from affidavit.matching.patterns import Wordings
 from affidavit.matching.yaml_cache import Parsed, read_yaml
 from affidavit.rules.entities import capture_problem, check_entities
+from affidavit.rules.passed_sample_checks import once
 from affidavit.rules.rule import Rule, RuleStatus, Sample, Suppression, placed
-from affidavit.rules.sample_cache import once
 
 SUPPRESSIONS = "suppressions"
 PATCHES = "patches"

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from affidavit.errors import InputRefused
 from affidavit.matching.patterns import Wordings
-from affidavit.rules.pattern_examples import TOKEN, example
+from affidavit.rules.pattern_text_generation import TOKEN, example
 from affidavit.rules.rule import Rule
 
 AREA = "npd"

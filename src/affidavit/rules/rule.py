@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from affidavit.bundle.layout import (
+from affidavit.bundle.file_roles import (
     ANY,
     FileKind,
     FileRole,

@@ -4,7 +4,7 @@ import json
 import os
 
 from affidavit.sandbox.aws.automation import Automation
-from affidavit.sandbox.aws.gateway import GatewayAnswer, GatewayRequest, Simulator
+from affidavit.sandbox.aws.request_routing import GatewayAnswer, GatewayRequest, Simulator
 
 IDENTITY_PATH = "/_affidavit"
 

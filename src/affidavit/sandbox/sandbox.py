@@ -11,13 +11,13 @@ from affidavit.sandbox.aws import resources
 from affidavit.sandbox.aws.automation import Automation, OnUpload
 from affidavit.sandbox.aws.automation_executions import Executions
 from affidavit.sandbox.aws.emulator import Emulator
-from affidavit.sandbox.aws.gateway import Gateway
 from affidavit.sandbox.aws.lifecycle_actions import LifecycleActions
+from affidavit.sandbox.aws.request_routing import Gateway
 from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
-from affidavit.sandbox.identity_endpoint import identity_of
 from affidavit.sandbox.kubernetes.api_server import ClusterApi
 from affidavit.sandbox.kubernetes.node_diagnostics import Diagnostics
-from affidavit.sandbox.processes.lifecycle import StartsAndStops
+from affidavit.sandbox.processes.start_stop_context import StartsAndStops
+from affidavit.sandbox.running_sandbox_info import identity_of
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from affidavit.bundle.manifest import Manifest
-from affidavit.index.record import FindingsIndex, index_document
+from affidavit.index.findings_index import FindingsIndex, index_document
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 INDEX_PREDICATE = "urn:affidavit:findings-index:v1"

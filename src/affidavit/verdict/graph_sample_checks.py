@@ -9,7 +9,7 @@ from affidavit.errors import InputRefused
 from affidavit.evidence.confidence import Confidence, Level
 from affidavit.evidence.finding import Evidence, FaultState, Finding, LineRange, NamedEntity
 from affidavit.knowledge import Knowledge, load_knowledge
-from affidavit.rules.sample_cache import once
+from affidavit.rules.passed_sample_checks import once
 from affidavit.verdict.conclude import VerdictInput, conclude
 from affidavit.verdict.condition import Condition, GraphSample
 from affidavit.verdict.graph import CausalGraph, load_graph

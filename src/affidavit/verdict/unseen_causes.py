@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from affidavit.bundle.layout import glob_pattern
+from affidavit.bundle.file_roles import glob_pattern
 from affidavit.evidence.verdict import CandidateCause
 from affidavit.verdict.condition import CauseRole, Condition
 from affidavit.verdict.graph import CausalGraph

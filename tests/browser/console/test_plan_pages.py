@@ -10,10 +10,10 @@ from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.baselines.store import KnownGoodStore
 from affidavit.evidence.diagnosis import FaultType
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident
 from affidavit.remediation.record.check import broken_record
-from affidavit.remediation.sources.recorded_lookup import RecordedSources
+from affidavit.remediation.sources.recorded_sources import RecordedSources
 from affidavit.sandbox.sandbox import Sandbox
 from tests.browser.chromium import needs_chromium
 from tests.browser.console.filled import visited, watched

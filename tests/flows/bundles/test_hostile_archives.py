@@ -19,12 +19,12 @@ from tests.support.archives.hostile import ARCHIVES, PROBE, Hostile
 from tests.support.knowledge.packs import a_pack, a_rule
 from tests.support.processes.command import run_forked
 
+from affidavit.bundle.atomic_publishing import prepare_output, publish
 from affidavit.bundle.manifest import manifest_to_json
-from affidavit.bundle.published_results import prepare_output, publish
 from affidavit.bundle.workspace import workspace
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.verify.index import VerifyOptions, run_verify
-from affidavit.index.record import index_to_json
+from affidavit.index.findings_index import index_to_json
 
 PACK = a_pack(a_rule("kernel.oom", "Out of memory: Killed process", reads=["kernel"]))
 MEMORY_MB = 256

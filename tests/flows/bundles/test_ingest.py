@@ -32,7 +32,7 @@ from affidavit.nodes.ingest.bundle_intake import ingest
 from affidavit.nodes.ingest.folder_bundles import ingest_directory
 from affidavit.nodes.ingest.ingest_records import record_of
 from affidavit.nodes.library.indexed_bundles import Library
-from affidavit.nodes.library.pattern_counts import baselines
+from affidavit.nodes.library.pattern_prevalence import baselines
 from affidavit.nodes.questions.errors import errors
 from affidavit.nodes.questions.node_comparison import cluster_health
 from affidavit.nodes.questions.validate import validate

@@ -13,11 +13,11 @@ from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 from affidavit.knowledge import Knowledge, load_knowledge
 from affidavit.nodes.library.indexed_bundles import Library
-from affidavit.nodes.library.pattern_counts import uncounted
+from affidavit.nodes.library.pattern_prevalence import uncounted
 from affidavit.nodes.questions.artifact import artifact
 from affidavit.nodes.questions.correlate import correlate
 from affidavit.nodes.questions.errors import errors
-from affidavit.nodes.questions.files import list_bundle_files
+from affidavit.nodes.questions.file_listing import list_bundle_files
 from affidavit.nodes.questions.network_and_storage import known_areas, network_diagnostics, storage_diagnostics
 from affidavit.nodes.questions.node_comparison import cluster_health, compare_nodes
 from affidavit.nodes.questions.quick_triage import quick_triage

@@ -11,8 +11,8 @@ from tests.unit.agent.support import QUICK, CountingTools, investigate, scenario
 from affidavit.adapters.aws.bedrock_chat import BedrockChat, bedrock_chat
 from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.attempt.diagnostician import AgentResult, RunOutcome
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
+from affidavit.incidents.attempt.diagnostician_port import AgentResult, RunOutcome
 from affidavit.sandbox.chat_models.attacks import ATTACKS, attack, obeys_strangers
 from affidavit.sandbox.chat_models.bedrock import PREFIX, BedrockSimulator, ConverseRequest, Reply
 from affidavit.verification.pointer_check import verify

@@ -17,7 +17,7 @@ from affidavit.entrypoints.mcp.services import Services, Shelves
 from affidavit.entrypoints.mcp.tools.catalog import NODES
 from affidavit.evaluation.generator import generate, write
 from affidavit.evaluation.nodes.scenario import Scenario, load_scenarios
-from affidavit.index.record import index_to_json
+from affidavit.index.findings_index import index_to_json
 from affidavit.knowledge import load_knowledge
 from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.ports.clock import SystemClock

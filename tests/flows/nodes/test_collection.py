@@ -24,7 +24,6 @@ from affidavit.collection.answers import BatchAnswer, CollectAnswer, StatusAnswe
 from affidavit.collection.batch import batch_collect, batch_status
 from affidavit.collection.collect import collect
 from affidavit.collection.history import history
-from affidavit.collection.polled_task import TaskState
 from affidavit.collection.requests import (
     BatchCollectRequest,
     BatchStatusRequest,
@@ -34,8 +33,9 @@ from affidavit.collection.requests import (
     StatusRequest,
     Strategy,
 )
-from affidavit.collection.status import cancel as stop
-from affidavit.collection.status import status
+from affidavit.collection.status_and_cancel import cancel as stop
+from affidavit.collection.status_and_cancel import status
+from affidavit.collection.task_state import TaskState
 from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import AffidavitError, InputRefused, NotFound, Throttled
 from affidavit.investigation import analyze

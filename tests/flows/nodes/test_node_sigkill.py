@@ -28,7 +28,7 @@ from affidavit.adapters.aws.lifecycle_hooks import AutoScalingHooks
 from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
 from affidavit.bootstrap import App, build_app, build_library
 from affidavit.entrypoints.supervisor_wiring import build_supervisor
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.event_reader import read_alert
 from affidavit.incidents.store.state import Status

@@ -14,7 +14,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.workload.fault_target import AwsFaultTarget
+from affidavit.adapters.aws.workload.fault_injection_calls import AwsFaultTarget
 from affidavit.bootstrap import App, build_app
 from affidavit.chaos.inject_and_restore import inject, restore
 from affidavit.chaos.injectable_faults import InjectedFault, NetworkMethod, RevokeTarget

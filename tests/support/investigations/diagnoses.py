@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer, RemediationStep
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.ports.json import JsonValue
 
 ACTIONS = ("s3:GetObject", "s3:PutObject", "kms:Decrypt", "cloudwatch:PutMetricData", "dynamodb:PutItem")

@@ -12,10 +12,10 @@ from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.agent.subjects.function import FUNCTION
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy, TokenUsage
-from affidavit.evidence.subject import Subject, SubjectKind
-from affidavit.incidents.attempt.circuit_breaker import Breaker
-from affidavit.incidents.attempt.diagnostician import AgentError, AgentResult, Checkpoint, Limits, RunOutcome
-from affidavit.incidents.attempt.ledger import Entry, Ledger
+from affidavit.evidence.incident_subject import Subject, SubjectKind
+from affidavit.incidents.attempt.answer_ledger import Entry, Ledger
+from affidavit.incidents.attempt.diagnostician_port import AgentError, AgentResult, Checkpoint, Limits, RunOutcome
+from affidavit.incidents.attempt.incidents_per_hour import Breaker
 from affidavit.incidents.attempt.without_chat_model import Conclude, Degraded, DiagnosticTools, PartQuestion
 from affidavit.incidents.incident import Incident, IncidentId, Signal
 from affidavit.incidents.notices.channel import Channel, ChannelName

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.workload.fault_target import AwsFaultTarget
+from affidavit.adapters.aws.workload.fault_injection_calls import AwsFaultTarget
 from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
 from affidavit.ports.clock import SystemClock
 from affidavit.sandbox.account.function_account import FUNCTION, SeededAccount, seed_account

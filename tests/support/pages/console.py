@@ -20,7 +20,7 @@ from affidavit.entrypoints.console.access.person import Person, PersonRole
 from affidavit.entrypoints.console.app import console_app
 from affidavit.entrypoints.console.laptop import SESSIONS
 from affidavit.entrypoints.console.services import ConsoleServices
-from affidavit.entrypoints.http.listener import listener
+from affidavit.entrypoints.http.listening_socket import listener
 from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, load_workload_scenario
 from affidavit.evidence.diagnosis import Diagnosis

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.workload.fault_target import AwsFaultTarget
+from affidavit.adapters.aws.workload.fault_injection_calls import AwsFaultTarget
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.chaos.inject_and_restore import inject, restore
 from affidavit.chaos.injectable_faults import InjectedFault, NetworkMethod, RevokeTarget

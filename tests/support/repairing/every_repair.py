@@ -9,13 +9,13 @@ from uuid import uuid4
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
 from affidavit.remediation.actions.nodes.pinned_document import NAME, document_content
 from affidavit.remediation.plan.plan_record import Action
-from affidavit.remediation.sources.node_identity import NodeIdentity
+from affidavit.remediation.sources.node_as_source import NodeIdentity
 from affidavit.sandbox.sandbox import Sandbox
 from tests.support.repairing.repaired_account import READ, Made, make_account
 from tests.support.repairing.repairs import Workshop

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from affidavit.evidence.diagnosis import RiskLevel
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import IncidentId
 from affidavit.ports.argument_sources import ArgumentSource, SourceDocument, SourceKind
 from affidavit.ports.json import Item

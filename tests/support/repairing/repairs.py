@@ -9,11 +9,11 @@ from typing import Any
 from uuid import uuid4
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.remediation.scoped_changes import AssumedRoleDoor
+from affidavit.adapters.aws.remediation.least_privilege_calls import AssumedRoleDoor
 from affidavit.adapters.aws.remediation.state_reader import AwsStateReader
 from affidavit.errors import NotFound
 from affidavit.evidence.diagnosis import RiskLevel
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import Status
 from affidavit.ports.argument_sources import ArgumentSource, SourceDocument, SourceKind

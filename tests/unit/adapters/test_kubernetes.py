@@ -14,10 +14,10 @@ from affidavit.adapters.kubernetes.diagnostic_captures import NodeDiagnosticCapt
 from affidavit.adapters.kubernetes.in_cluster_access import InClusterAccess
 from affidavit.adapters.kubernetes.node_health import KubernetesControlPlane
 from affidavit.errors import AffidavitError, Conflict, InputRefused, NotFound, Throttled, UpstreamFailed
-from affidavit.ports.cluster.access import ClusterPlace, ClusterReach
+from affidavit.ports.cluster.api_connection import ClusterPlace, ClusterReach
 from affidavit.sandbox.access.keys import SandboxKeys
 from affidavit.sandbox.account.nodes import Fleet, FleetNode
-from affidavit.sandbox.aws.gateway import Gateway
+from affidavit.sandbox.aws.request_routing import Gateway
 from affidavit.sandbox.kubernetes.api_server import ClusterApi
 from affidavit.sandbox.kubernetes.node_diagnostics import AgentConduct, Diagnostics
 

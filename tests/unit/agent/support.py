@@ -10,9 +10,9 @@ from affidavit.agent.run import ChatDiagnostician
 from affidavit.agent.toolbox.tool_providers import DirectToolProvider, Toolbox
 from affidavit.evaluation.incidents.workload_scenarios import SCENARIOS, WorkloadScenario, load_workload_scenario
 from affidavit.evidence.diagnosis import NO_TOKENS, TokenUsage
-from affidavit.evidence.subject import Subject, SubjectKind
-from affidavit.incidents.attempt.diagnostician import AgentResult, Limits
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.evidence.incident_subject import Subject, SubjectKind
+from affidavit.incidents.attempt.answer_ledger import Ledger
+from affidavit.incidents.attempt.diagnostician_port import AgentResult, Limits
 from affidavit.incidents.incident import Incident, IncidentId, Signal
 from affidavit.ports.json import JsonValue
 

@@ -9,7 +9,7 @@ import pytest
 
 from affidavit.agent.error_categories import classify_error
 from affidavit.agent.errors import ChatModelFailed, McpAuthFailed, McpConnectionFailed, McpInitError
-from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.attempt.diagnostician_port import AgentError, ErrorCategory
 from affidavit.sandbox.chat_models.bedrock import Hangs, Refuses, Resets, ScriptedAnswers, ScriptedText
 
 

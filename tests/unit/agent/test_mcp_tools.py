@@ -27,7 +27,7 @@ from affidavit.agent.subjects.node import NODE
 from affidavit.agent.toolbox.mcp_tools import ApiKey, McpToolProvider
 from affidavit.errors import AffidavitError, InputRefused, UpstreamFailed
 from affidavit.evaluation.incidents.workload_scenarios import WorkloadScenario
-from affidavit.incidents.attempt.diagnostician import ErrorCategory, RunOutcome
+from affidavit.incidents.attempt.diagnostician_port import ErrorCategory, RunOutcome
 from affidavit.wire.byte_budget import MOST_BYTES
 from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 

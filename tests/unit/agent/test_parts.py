@@ -24,8 +24,8 @@ from affidavit.agent.toolbox.tool_providers import EMPTY, DirectToolProvider
 from affidavit.entrypoints.mcp.tools.catalog import LAMBDA
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.diagnosis import TokenUsage
-from affidavit.evidence.subject import Subject, SubjectKind
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.evidence.incident_subject import Subject, SubjectKind
+from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.workloads.question_descriptions import EXAMPLE
 from affidavit.workloads.wire import TOOL_ARG_SCHEMAS
 

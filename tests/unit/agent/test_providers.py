@@ -11,7 +11,7 @@ from affidavit.agent.chat.providers.provider import ChatProvider
 from affidavit.agent.error_categories import classify_error
 from affidavit.agent.errors import ChatModelFailed
 from affidavit.errors import InputRefused
-from affidavit.incidents.attempt.diagnostician import ErrorCategory, RunOutcome
+from affidavit.incidents.attempt.diagnostician_port import ErrorCategory, RunOutcome
 from affidavit.sandbox.chat_models.bedrock import Refuses
 from affidavit.sandbox.chat_models.honest_model import good
 from affidavit.settings import Settings

@@ -11,8 +11,8 @@ from affidavit.agent.rules.run_history import history
 from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, Grade, ProducedBy
-from affidavit.incidents.attempt.allowed_names import about_incident
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
+from affidavit.incidents.attempt.incident_names import about_incident
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.event_reader import readings_of
 from affidavit.verification.assess import assess, graded

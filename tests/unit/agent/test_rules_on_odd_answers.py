@@ -12,7 +12,7 @@ from tests.support.storms import storm
 from affidavit.agent.rules import best_so_far
 from affidavit.agent.subjects.node import NODE
 from affidavit.agent.subjects.node_tools import ERRORS, TRIAGE
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.verification.ledger_entry import make_entry
 from affidavit.verification.pointer_check import verify
 from affidavit.workloads.wire import TOOL_RESPONSE_SCHEMAS

@@ -16,8 +16,8 @@ from affidavit.agent.limits import Patience
 from affidavit.agent.run import ChatDiagnostician
 from affidavit.agent.subjects.function import FUNCTION
 from affidavit.evidence.diagnosis import NO_TOKENS, FaultType, ProducedBy, TokenUsage
-from affidavit.incidents.attempt.diagnostician import ErrorCategory, LeaseLost, Limits, RunOutcome
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
+from affidavit.incidents.attempt.diagnostician_port import ErrorCategory, LeaseLost, Limits, RunOutcome
 from affidavit.ports.json import JsonValue
 from affidavit.sandbox.chat_models.bedrock import Refuses, ScriptedText
 from affidavit.sandbox.chat_models.honest_model import good

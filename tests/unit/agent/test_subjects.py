@@ -3,7 +3,7 @@
 from affidavit.agent.subjects.function import FUNCTION
 from affidavit.agent.subjects.registry import investigable
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.evidence.subject import SubjectKind
+from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.verification.ledger_entry import make_entry
 
 from .support import scenario

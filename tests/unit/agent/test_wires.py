@@ -13,7 +13,7 @@ from affidavit.agent.limits import Patience
 from affidavit.agent.run import ChatDiagnostician
 from affidavit.agent.tool_specifications import SUBMIT
 from affidavit.evidence.diagnosis import ProducedBy
-from affidavit.incidents.attempt.diagnostician import AgentResult, ErrorCategory, RunOutcome
+from affidavit.incidents.attempt.diagnostician_port import AgentResult, ErrorCategory, RunOutcome
 from affidavit.settings import Settings
 
 from .support import QUICK, investigate_with, scenario

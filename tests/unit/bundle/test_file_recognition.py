@@ -3,7 +3,7 @@
 import pytest
 
 from affidavit.bundle.file_recognition import LogForm, RecognisedBy, log_forms, recognise, refuse_misread
-from affidavit.bundle.layout import OTHER_LOG, UNKNOWN_ROLE, WHOLE_JOURNAL, may_be_by, role_of
+from affidavit.bundle.file_roles import OTHER_LOG, UNKNOWN_ROLE, WHOLE_JOURNAL, may_be_by, role_of
 from affidavit.errors import InputRefused
 from affidavit.evaluation.generator import BundleSpec, Layout, generate
 

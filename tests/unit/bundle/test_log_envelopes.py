@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from affidavit.bundle.wrapped_lines import any_wrapped, has_colours, is_wrapped, unwrapped
+from affidavit.bundle.log_envelopes import any_wrapped, has_colours, is_wrapped, unwrapped
 
 KLOG = 'E0115 10:25:03.123456    3478 kubelet.go:2466] "Skipping pod synchronization" err="PLEG is not healthy"'
 OOM = "Out of memory: Killed process 2211 (java) total-vm:1kB"

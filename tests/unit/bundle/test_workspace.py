@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from tests.support.archives.raw_archives import header, member, tar
 
-from affidavit.bundle import published_results
-from affidavit.bundle.published_results import exclusive, prepare_output, publish, publish_folder
+from affidavit.bundle import atomic_publishing
+from affidavit.bundle.atomic_publishing import exclusive, prepare_output, publish, publish_folder
 from affidavit.bundle.workspace import workspace
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.errors import EvidenceUnavailable, InputRefused
@@ -77,7 +77,7 @@ def test_when_writing_fails_no_file_is_new_and_none_is_left_half_written(
         if next(calls) == nth:
             raise error
 
-    monkeypatch.setattr(published_results.os, "fsync", full)
+    monkeypatch.setattr(atomic_publishing.os, "fsync", full)
     expected = EvidenceUnavailable if isinstance(error, OSError) else KeyboardInterrupt
     with pytest.raises(expected) as raised:
         publish(tmp_path, FILES)

@@ -7,7 +7,7 @@ from rich.console import Console
 from tests.support.investigations.incidents import REMAINING, Scripted, a_bench, an_incident, false_diagnosis
 
 from affidavit.entrypoints.cli.incident.text import print_incident
-from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory, RunOutcome
+from affidavit.incidents.attempt.diagnostician_port import AgentError, ErrorCategory, RunOutcome
 from affidavit.incidents.incident import IncidentId
 
 ID = IncidentId("inc-1")

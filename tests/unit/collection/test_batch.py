@@ -12,8 +12,8 @@ from affidavit.collection.answers import BatchAnswer
 from affidavit.collection.batch import batch_collect, batch_id_of, batch_status
 from affidavit.collection.history import history
 from affidavit.collection.node_choice import choose
-from affidavit.collection.polled_task import TaskState
 from affidavit.collection.requests import BatchCollectRequest, BatchStatusRequest, HistoryRequest, Strategy
+from affidavit.collection.task_state import TaskState
 from affidavit.errors import InputRefused, NotFound, Throttled, UpstreamFailed
 from affidavit.ports.node_directory import Node
 from affidavit.ports.table import Key

@@ -11,8 +11,8 @@ from tests.support.investigations.incidents import MESSAGE, REMAINING, Scripted,
 from tests.support.pages.console import ServedConsole, served
 
 from affidavit.entrypoints.console.highlighting.answer_lines import lit_answer
-from affidavit.evidence.subject import Subject, SubjectKind
-from affidavit.incidents.attempt.diagnostician import RunOutcome
+from affidavit.evidence.incident_subject import Subject, SubjectKind
+from affidavit.incidents.attempt.diagnostician_port import RunOutcome
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import Status
 

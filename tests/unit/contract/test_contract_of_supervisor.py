@@ -20,7 +20,7 @@ from affidavit.collection.collect import collect
 from affidavit.collection.requests import BatchCollectRequest, CollectRequest
 from affidavit.evidence import diagnosis
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType
-from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.attempt.diagnostician_port import AgentError, ErrorCategory
 from affidavit.incidents.store.incident_leases import REASON_CHARACTERS, state_key
 from affidavit.incidents.store.state import MOST_ATTEMPTS, Status
 from affidavit.incidents.store.stored_diagnoses import MOST_ITEM_BYTES, context_key

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from affidavit.entrypoints.cli.eval.command import local_library
-from affidavit.evaluation.nodes.accepted_answers import accept, changes
+from affidavit.evaluation.nodes.answer_snapshots import accept, changes
 from affidavit.evaluation.nodes.bundles import place
 from affidavit.evaluation.nodes.evaluated_tools import MeasuredAnswer
 from affidavit.evaluation.nodes.library_answers import MakeLibrary, library_answers, stock

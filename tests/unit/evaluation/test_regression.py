@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from affidavit.evaluation.nodes.accepted_answers import accept, changes
+from affidavit.evaluation.nodes.answer_snapshots import accept, changes
 from affidavit.evaluation.nodes.rule_removals import Kind, without
 from affidavit.evaluation.nodes.runs import run_scenario
 from affidavit.evaluation.nodes.scenario import load_scenarios

@@ -12,7 +12,7 @@ from affidavit.adapters.aws.clients import ATTEMPTS, AwsClients
 from affidavit.errors import InputRefused, NotFound, Throttled, UpstreamFailed
 from affidavit.fleet.local_query import ask_folder
 from affidavit.fleet.questions import QUESTIONS, question
-from affidavit.fleet.sql_inquiry import FleetScope, Inquiry
+from affidavit.fleet.sql_with_values import FleetScope, Inquiry
 
 PROD = FleetScope(clusters=("prod",))
 

@@ -14,7 +14,7 @@ from affidavit.fleet.local_query import ask_folder
 from affidavit.fleet.publish import publish
 from affidavit.fleet.questions import QUESTIONS, question
 from affidavit.fleet.schema import NODES, TABLES
-from affidavit.fleet.sql_inquiry import FleetScope, Inquiry
+from affidavit.fleet.sql_with_values import FleetScope, Inquiry
 from affidavit.investigation import analyze
 from affidavit.knowledge import load_knowledge
 from affidavit.nodes.ingest.folder_bundles import ingest_directory

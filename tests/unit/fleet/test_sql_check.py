@@ -5,7 +5,7 @@ import pytest
 from affidavit.errors import InputRefused
 from affidavit.fleet.questions import QUESTIONS
 from affidavit.fleet.sql_check import check
-from affidavit.fleet.sql_inquiry import FleetScope, Inquiry
+from affidavit.fleet.sql_with_values import FleetScope, Inquiry
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)

@@ -26,7 +26,7 @@ from affidavit.incidents.intake.hooks.readers import HookSource
 from affidavit.incidents.reception import Reception
 from affidavit.incidents.store.state import Lease, Status
 from affidavit.incidents.supervisor import Supervisor
-from affidavit.wire.signed_body import signature_headers
+from affidavit.wire.body_signature import signature_headers
 
 SECRET = "0123456789abcdef0123456789abcdef"
 REPORT = {"function_name": "data-processor", "incident_id": "inc-9", "error": "it fails"}

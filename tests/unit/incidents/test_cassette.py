@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.diagnosis import NO_TOKENS, Diagnosis, ProducedBy
-from affidavit.evidence.subject import Subject, SubjectKind
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.evidence.incident_subject import Subject, SubjectKind
+from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.incidents.export.cassette import Playback, cassette_from_json, cassette_to_json, record
 from affidavit.incidents.incident import Incident, IncidentId, Signal
 from affidavit.incidents.store.blobs import Records

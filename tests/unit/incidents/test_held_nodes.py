@@ -24,8 +24,8 @@ from affidavit.incidents.evidence.bundle_source import CollectionStanding, Colle
 from affidavit.incidents.evidence.readiness import Readiness
 from affidavit.incidents.evidence.termination_holds import HOLD_LIMIT, HeldNodes
 from affidavit.incidents.incident import LifecycleAction, Signal
-from affidavit.incidents.intake.foreign_alerts import ForeignAlert
 from affidavit.incidents.intake.node_gate import NodeGate
+from affidavit.incidents.intake.other_account_alerts import ForeignAlert
 from affidavit.incidents.store.state import Status
 from affidavit.incidents.watchdog import tick
 from affidavit.ports.lifecycle_hooks import HookAction

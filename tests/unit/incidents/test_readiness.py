@@ -10,7 +10,7 @@ import pytest
 from tests.support.investigations.incidents import Bench, Mailbox, a_bench, an_incident
 
 from affidavit.errors import EvidenceUnavailable
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.delivery_outcome import Handled
 from affidavit.incidents.evidence.bundle_source import (
     BundleAtHand,

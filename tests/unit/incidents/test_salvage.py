@@ -22,7 +22,7 @@ from tests.support.investigations.incidents import (
 )
 
 from affidavit.evidence.diagnosis import ProducedBy
-from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.attempt.diagnostician_port import AgentError, ErrorCategory
 from affidavit.incidents.attempt.salvage import keep_leftovers
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import IncidentState, Status

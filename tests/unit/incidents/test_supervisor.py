@@ -20,7 +20,7 @@ from tests.support.investigations.incidents import (
 
 from affidavit.errors import Conflict, NotFound, UpstreamFailed
 from affidavit.evidence.confidence import Confidence, Level
-from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory, RunOutcome
+from affidavit.incidents.attempt.diagnostician_port import AgentError, ErrorCategory, RunOutcome
 from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.state import IncidentState, Status

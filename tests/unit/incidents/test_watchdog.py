@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.investigations.incidents import REMAINING, Bench, Killed, Scripted, a_bench, an_incident
 
-from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.attempt.diagnostician_port import AgentError, ErrorCategory
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import IncidentState, Status, state_key
 from affidavit.incidents.watchdog import Tick, tick

@@ -6,7 +6,7 @@ from datetime import timedelta
 from tests.support.investigations.incidents import IAM, LOGS, Tools, degraded
 
 from affidavit.errors import UpstreamFailed
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.incidents.attempt.without_chat_model import gather_context
 from affidavit.ports.json import JsonValue
 

@@ -17,7 +17,7 @@ from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.verify.index import VerifyOptions, run_verify
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.index.content_id import canonical_json, content_id
-from affidavit.index.record import index_to_json
+from affidavit.index.findings_index import index_to_json
 from affidavit.investigation import Analysis, Verification, analyze, verify
 from affidavit.knowledge import load_knowledge
 

@@ -7,7 +7,7 @@ from tests.support.knowledge.packs import a_pack, a_rule
 
 from affidavit.checks.check import Check
 from affidavit.evidence.finding import LISTED
-from affidavit.index.record import index_from_json, index_to_json
+from affidavit.index.findings_index import index_from_json, index_to_json
 from affidavit.knowledge import Knowledge, load_knowledge
 
 OWN_CHECK = Check.model_validate(

@@ -17,7 +17,7 @@ from affidavit.errors import InputRefused
 from affidavit.evidence.finding import LISTED
 from affidavit.evidence.severity import Severity
 from affidavit.index.filtered import TimeWindow, view
-from affidavit.index.record import FindingsIndex, index_from_json, index_to_json
+from affidavit.index.findings_index import FindingsIndex, index_from_json, index_to_json
 from affidavit.index.scanning.crew import Crew
 from affidavit.index.scanning.rule_slots import RuleSlots
 from affidavit.rules.pack import RulePack

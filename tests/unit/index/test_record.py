@@ -12,7 +12,7 @@ from tests.support.archives.bundles import NoProgress, analyze_files, write_form
 from tests.support.knowledge.packs import a_pack, a_rule, a_suppression
 
 from affidavit.errors import InputRefused
-from affidavit.index.record import index_from_json, index_to_json
+from affidavit.index.findings_index import index_from_json, index_to_json
 from affidavit.investigation import verify
 from affidavit.knowledge import Knowledge
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from affidavit.matching import re2_then_hyperscan as thrifty
+from affidavit.matching import re2_until_hyperscan_pays as thrifty
 from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, Re2Matcher, compile_matcher, is_ready, thrifty_matcher
 from affidavit.matching.needle_cache import kept_needles, made_needles
 from affidavit.matching.needles import Needles

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from affidavit.entrypoints.http.listener import listener
+from affidavit.entrypoints.http.listening_socket import listener
 from affidavit.errors import InputRefused
 
 

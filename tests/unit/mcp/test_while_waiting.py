@@ -17,9 +17,9 @@ from tests.support.fleet import NODE, Fleet
 from tests.support.knowledge.libraries import INSTANCE, OTHER, an_archive
 from tests.support.peers.mcp_server import calls_over
 
-from affidavit.entrypoints.mcp.backpressure import MOST_WAITING, gated
 from affidavit.entrypoints.mcp.bundles_folder import BundleFolder
 from affidavit.entrypoints.mcp.server import build_server
+from affidavit.entrypoints.mcp.slow_client_limits import MOST_WAITING, gated
 from affidavit.entrypoints.mcp.tools.catalog import NODES
 from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset
 from affidavit.nodes.ingest import folder_bundles

@@ -11,7 +11,7 @@ from affidavit.knowledge import Knowledge
 from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.questions.correlate import correlate
 from affidavit.nodes.questions.errors import errors
-from affidavit.nodes.questions.files import list_bundle_files
+from affidavit.nodes.questions.file_listing import list_bundle_files
 from affidavit.nodes.questions.node_comparison import cluster_health, compare_nodes
 from affidavit.nodes.questions.quick_triage import quick_triage
 from affidavit.nodes.questions.read import read

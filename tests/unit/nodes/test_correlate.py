@@ -12,7 +12,7 @@ from affidavit.evidence.confidence import Level
 from affidavit.evidence.coverage import cover
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
-from affidavit.index.record import ClockNote, FindingsIndex, summarize
+from affidavit.index.findings_index import ClockNote, FindingsIndex, summarize
 from affidavit.knowledge import load_knowledge
 from affidavit.nodes.correlation.chains import known_chains
 from affidavit.nodes.correlation.correlate import correlate

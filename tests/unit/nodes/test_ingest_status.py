@@ -9,9 +9,9 @@ from tests.support.fleet import NODE
 from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.errors import EvidenceUnavailable
-from affidavit.nodes.ingest.awaited_bundles import AwaitedBundles
+from affidavit.nodes.ingest.delivered_bundle_status import AwaitedBundles
 from affidavit.nodes.ingest.ingest_records import record_failed, record_indexed
-from affidavit.nodes.ingest.uploads import upload_of
+from affidavit.nodes.ingest.ingest_sources import upload_of
 from affidavit.ports.node_collector import Execution
 
 KEY = f"eks_{NODE}/{NODE}_eks-log-collector.tar.gz"

@@ -10,10 +10,10 @@ from affidavit.nodes.ingest.bundle_intake import ingest
 from affidavit.nodes.ingest.store_bundle import Ingested, Origin
 from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.library.object_keys import home_key
-from affidavit.nodes.library.pattern_counts import baselines
+from affidavit.nodes.library.pattern_prevalence import baselines
 from affidavit.nodes.library.upload_origin import OriginProof, Uploader, origin_of_upload
 from affidavit.nodes.questions.errors import errors
-from affidavit.nodes.questions.files import list_bundle_files
+from affidavit.nodes.questions.file_listing import list_bundle_files
 from affidavit.nodes.questions.quick_triage import quick_triage
 from affidavit.nodes.wire.files import ListBundleFilesRequest
 from affidavit.nodes.wire.findings_page import ErrorsRequest

@@ -15,7 +15,7 @@ from tests.support.repairing.repaired_account import DENY, FAULTS, Made, make_ac
 from tests.support.repairing.repairs import ROBOT, Workshop, a_workshop
 
 from affidavit.evidence.diagnosis import Diagnosis, FaultType
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.json import Item

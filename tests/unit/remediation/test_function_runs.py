@@ -8,7 +8,7 @@ from tests.support.clock import FakeClock
 from tests.support.repairing.remediation import a_subject
 
 from affidavit.errors import InputRefused, NotFound, Throttled
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.workload_inspector import LogLine, LogPage
 from affidavit.remediation.execution.function_symptoms import FunctionRuns, SymptomSeen
 from affidavit.remediation.plan.plan_record import Symptom

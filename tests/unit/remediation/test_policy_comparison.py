@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from affidavit.remediation.actions.iam.policy_scope import forbidden_grants, widenings
+from affidavit.remediation.actions.iam.policy_comparison import forbidden_grants, widenings
 
 
 def allow(action: Any, resource: Any = "arn:aws:s3:::orders/*", **more: Any) -> dict[str, Any]:

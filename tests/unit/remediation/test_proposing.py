@@ -17,7 +17,7 @@ from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.baselines.store import KnownGoodStore
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, RiskLevel
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import ArgumentSources, SourceKind
 from affidavit.remediation.actions.catalog import catalog
 from affidavit.remediation.citation_rereading import StoredCitations
@@ -25,7 +25,7 @@ from affidavit.remediation.critic import Critic
 from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.plan.seal import precondition_of
 from affidavit.remediation.plan_resolver import Resolver
-from affidavit.remediation.sources.recorded_lookup import RecordedSources
+from affidavit.remediation.sources.recorded_sources import RecordedSources
 from affidavit.sandbox.sandbox import Sandbox
 
 

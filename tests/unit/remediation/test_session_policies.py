@@ -5,7 +5,7 @@ import pytest
 from tests.support.repairing.repaired_function import executor_role
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.remediation.scoped_changes import AssumedRoleDoor, session_policy
+from affidavit.adapters.aws.remediation.least_privilege_calls import AssumedRoleDoor, session_policy
 from affidavit.errors import InputRefused, UpstreamFailed
 from affidavit.ports.aws_calls import ApiCall, Grant
 from affidavit.ports.json import Item

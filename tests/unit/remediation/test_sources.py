@@ -21,7 +21,7 @@ from affidavit.errors import NotFound
 from affidavit.ports.argument_sources import ArgumentSource, SourceDocument, SourceKind
 from affidavit.ports.clock import SystemClock
 from affidavit.remediation.sources import source_documents
-from affidavit.remediation.sources.recorded_lookup import RecordedSources
+from affidavit.remediation.sources.recorded_sources import RecordedSources
 from affidavit.sandbox.account.function_account import package
 from affidavit.sandbox.sandbox import Sandbox
 
@@ -139,6 +139,6 @@ def test_a_source_that_is_gone_is_said_to_be_gone(sources: RecordedSources, repa
 
 
 def test_a_node_has_no_sources_where_nodes_are_not_repaired(sources: RecordedSources) -> None:
-    from affidavit.evidence.subject import Subject, SubjectKind
+    from affidavit.evidence.incident_subject import Subject, SubjectKind
 
     assert sources.about(Subject(kind=SubjectKind.NODE, id="i-0123456789abcdef0"), before=MORNING) == []

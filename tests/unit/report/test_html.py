@@ -18,7 +18,7 @@ from affidavit.entrypoints.report.terminal_output import harmless
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.evidence.severity import Severity
 from affidavit.index.filtered import TimeWindow
-from affidavit.index.record import summarize
+from affidavit.index.findings_index import summarize
 from affidavit.index.scanning.scan import LONGEST_LINE
 from affidavit.investigation import Analysis
 from affidavit.knowledge import load_knowledge

@@ -10,7 +10,7 @@ from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
 from affidavit.matching.patterns import Wordings
 from affidavit.rules.pack import load_pack, rule_problems
-from affidavit.rules.pattern_examples import example
+from affidavit.rules.pattern_text_generation import example
 from affidavit.rules.problem_detector_import import Imported, commented_file, import_detector, rule_file, slug
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from affidavit.errors import InputRefused
-from affidavit.rules import pack, sample_cache
+from affidavit.rules import pack, passed_sample_checks
 from affidavit.rules.pack import load_pack
 
 RULE = """
@@ -53,7 +53,7 @@ def test_a_changed_rule_is_tried(overlay: Path) -> None:
 
 def test_changed_code_tries_every_rule(overlay: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load_pack(overlay)
-    monkeypatch.setattr(sample_cache, "_code", lambda: ("another day",))
+    monkeypatch.setattr(passed_sample_checks, "_code", lambda: ("another day",))
     monkeypatch.setattr(pack, "check_pack", never)
     with pytest.raises(AssertionError, match="tried again"):
         load_pack(overlay)
@@ -68,15 +68,15 @@ def test_marks_that_others_could_have_written_mean_nothing(overlay: Path, monkey
 
 
 def test_an_edited_file_of_ours_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for folder in sample_cache._JUDGES:
+    for folder in passed_sample_checks._JUDGES:
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
     file = tmp_path / "rules" / "rule.py"
     file.write_text("a = 1\n")
-    monkeypatch.setattr(sample_cache, "_OURS", tmp_path)
-    sample_cache._code.cache_clear()
-    before = sample_cache._code()
+    monkeypatch.setattr(passed_sample_checks, "_OURS", tmp_path)
+    passed_sample_checks._code.cache_clear()
+    before = passed_sample_checks._code()
     file.write_text("a = 2\n")
     os.utime(file, ns=(1, 1))
-    sample_cache._code.cache_clear()
-    assert sample_cache._code() != before
-    sample_cache._code.cache_clear()
+    passed_sample_checks._code.cache_clear()
+    assert passed_sample_checks._code() != before
+    passed_sample_checks._code.cache_clear()

@@ -8,7 +8,7 @@ from pathlib import Path
 from affidavit.sandbox.account.nodes import DEMO_NODES, Fleet
 from affidavit.sandbox.aws.automation import RUNBOOK, Automation, Conduct
 from affidavit.sandbox.aws.automation_executions import Executions
-from affidavit.sandbox.aws.gateway import GatewayAnswer, GatewayRequest
+from affidavit.sandbox.aws.request_routing import GatewayAnswer, GatewayRequest
 
 NODE = DEMO_NODES[0]
 TOKEN = str(uuid.uuid4())

@@ -13,7 +13,7 @@ from affidavit.evidence.severity import Severity
 from affidavit.evidence.verdict import NodeVerdict, Refutation, VerdictState
 from affidavit.knowledge import load_knowledge
 from affidavit.verdict.conclude import Fact, VerdictInput, conclude
-from affidavit.verdict.graph_samples import known_graph
+from affidavit.verdict.graph_sample_checks import known_graph
 
 START = datetime(2026, 1, 15, 10, tzinfo=UTC)
 COLLECTED = START + timedelta(hours=3)

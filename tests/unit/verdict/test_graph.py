@@ -7,7 +7,7 @@ from affidavit.evidence.severity import Severity
 from affidavit.knowledge import load_knowledge
 from affidavit.verdict.condition import Condition
 from affidavit.verdict.graph import checked_graph, load_graph
-from affidavit.verdict.graph_samples import check_graph, known_graph
+from affidavit.verdict.graph_sample_checks import check_graph, known_graph
 
 
 def condition(**changes: object) -> Condition:

@@ -5,7 +5,7 @@ from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
 
 from affidavit.evidence.confidence import Confidence, Level
 from affidavit.evidence.diagnosis import Diagnosis, FaultType
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.ports.json import JsonValue
 from affidavit.verification.confidence import UNSTATED, proven_confidence, with_confidence
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from tests.support.investigations.diagnoses import a_diagnosis, a_pointer, an_investigation, leaves
 
 from affidavit.evidence.diagnosis import EvidencePointer
-from affidavit.incidents.attempt.ledger import Entry, Ledger
+from affidavit.incidents.attempt.answer_ledger import Entry, Ledger
 from affidavit.ports.json import JsonValue
 from affidavit.verification.pointer_check import verify
 

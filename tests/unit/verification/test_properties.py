@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
 
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.ports.json import JsonValue
 from affidavit.verification.canonical_json import canonical
 from affidavit.verification.ledger_entry import entry_from_json

@@ -7,7 +7,7 @@ from tests.support.knowledge.findings import an_evidence
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.evidence.finding import ByteRange, Evidence, LineRange
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.ports.json import JsonValue
 from affidavit.verification.pointer_check import verify
 

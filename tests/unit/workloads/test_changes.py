@@ -6,7 +6,7 @@ import pytest
 from tests.support.investigations.workload_scenarios import SCENARIOS as ALL
 
 from affidavit.errors import UpstreamFailed
-from affidavit.evaluation.incidents.scripted_inspector import AccountState, ScriptedInspector
+from affidavit.evaluation.incidents.scripted_aws_account import AccountState, ScriptedInspector
 from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScenario, patched
 from affidavit.ports.workload_inspector import TrailLookup, TrailPage
 from affidavit.workloads.recent_changes import EVENTS_AT_MOST, LOOKUPS_AT_MOST, recent_changes

@@ -10,7 +10,7 @@ from affidavit.adapters.aws.error_translation import translated
 from affidavit.errors import InputRefused, Throttled, UpstreamFailed
 from affidavit.fleet.answer import FleetAnswer, check_coverage
 from affidavit.fleet.sql_check import check
-from affidavit.fleet.sql_inquiry import FleetScope, Inquiry
+from affidavit.fleet.sql_with_values import FleetScope, Inquiry
 
 MOST_SECONDS: Final = 300
 POLL_SECONDS: Final = 0.5

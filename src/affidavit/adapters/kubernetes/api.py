@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ValidationError
 
 from affidavit.errors import AffidavitError, Conflict, InputRefused, NotFound, Throttled, UpstreamFailed
-from affidavit.ports.cluster.access import ClusterAccess, ClusterPlace, ClusterReach
+from affidavit.ports.cluster.api_connection import ClusterAccess, ClusterPlace, ClusterReach
 
 Shape = TypeVar("Shape", bound=BaseModel)
 CONNECT_SECONDS, READ_SECONDS = 3, 20

@@ -5,7 +5,7 @@ from typing import Any
 from affidavit.adapters.kubernetes.api import TIMES, ClusterApis, cluster_errors
 from affidavit.adapters.kubernetes.object_models import CaptureState, DiagnosticShape
 from affidavit.errors import NotFound
-from affidavit.ports.cluster.access import ClusterPlace
+from affidavit.ports.cluster.api_connection import ClusterPlace
 from affidavit.ports.cluster.log_captures import LogCapture
 
 _KIND = {"group": "eks.amazonaws.com", "version": "v1alpha1", "plural": "nodediagnostics"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from affidavit.errors import InputRefused
-from affidavit.ports.cluster.access import ClusterPlace, ClusterReach
+from affidavit.ports.cluster.api_connection import ClusterPlace, ClusterReach
 
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

@@ -14,7 +14,7 @@ from affidavit.adapters.kubernetes.object_models import (
     PodShape,
 )
 from affidavit.errors import NotFound, UpstreamFailed
-from affidavit.ports.cluster.access import ClusterPlace
+from affidavit.ports.cluster.api_connection import ClusterPlace
 from affidavit.ports.cluster.control_plane import NodeCondition, NodeEvent, NodeSeen, PodOnNode
 
 _PAGE = 500

@@ -16,7 +16,7 @@ from affidavit.agent.error_categories import classify_error
 from affidavit.agent.errors import ChatModelFailed
 from affidavit.agent.limits import Patience
 from affidavit.agent.tool_specifications import SUBMIT
-from affidavit.incidents.attempt.diagnostician import ErrorCategory
+from affidavit.incidents.attempt.diagnostician_port import ErrorCategory
 from affidavit.settings import Settings
 
 _WORD = "affidavit"

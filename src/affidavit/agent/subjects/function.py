@@ -14,7 +14,7 @@ from affidavit.agent.subjects.investigable import OutOfScope, Scope
 from affidavit.agent.toolbox.tool_providers import DirectToolProvider, Toolbox
 from affidavit.baselines.capture import Captures
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.evidence.subject import SubjectKind
+from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.incidents.attempt.answer_budget import Shrink
 from affidavit.incidents.incident import Incident
 from affidavit.ports.clock import Clock

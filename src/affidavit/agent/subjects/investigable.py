@@ -7,7 +7,7 @@ from typing import Protocol
 from pydantic import BaseModel
 
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.evidence.subject import SubjectKind
+from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.incidents.attempt.answer_budget import Shrink
 from affidavit.incidents.incident import Incident
 from affidavit.ports.json import JsonValue

@@ -8,7 +8,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from affidavit.agent.subjects.investigable import OutOfScope, Scope
-from affidavit.agent.subjects.node_conclusion import conclude
+from affidavit.agent.subjects.node_bundle_diagnosis import conclude
 from affidavit.agent.subjects.node_control_plane import NODE_STATE, answer_of, with_control_plane
 from affidavit.agent.subjects.node_prompt import PROMPT
 from affidavit.agent.subjects.node_tools import (
@@ -24,7 +24,7 @@ from affidavit.agent.subjects.node_tools import (
     TRIAGE,
 )
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.evidence.subject import SubjectKind
+from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.incidents.attempt.answer_budget import Shrink
 from affidavit.incidents.evidence.readiness import TOOL as EVIDENCE
 from affidavit.incidents.incident import Incident

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer
-from affidavit.incidents.evidence.control_plane_view import TOOL as NODE_STATE
+from affidavit.incidents.evidence.control_plane_port import TOOL as NODE_STATE
 from affidavit.ports.json import JsonValue
 from affidavit.verification.ledger_entry import Entry
 

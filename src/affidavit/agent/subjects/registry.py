@@ -5,7 +5,7 @@ from typing import assert_never
 from affidavit.agent.subjects.function import FUNCTION
 from affidavit.agent.subjects.investigable import Investigable
 from affidavit.agent.subjects.node import NODE
-from affidavit.evidence.subject import SubjectKind
+from affidavit.evidence.incident_subject import SubjectKind
 
 
 def investigable(kind: SubjectKind) -> Investigable:

@@ -13,7 +13,7 @@ from affidavit.agent.tool_specifications import SUBMIT
 from affidavit.agent.toolbox.shown_answer import shown
 from affidavit.agent.toolbox.tool_providers import EMPTY, ToolProvider
 from affidavit.errors import InputRefused
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.ports.json import JsonValue
 
 CALLS_AT_ONCE = 8

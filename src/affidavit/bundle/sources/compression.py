@@ -4,8 +4,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, assert_never
 
-from affidavit.bundle.sources.decompress import Decompressed, bzip2_decoder, xz_decoder, zstd_decoder
 from affidavit.bundle.sources.gunzip import GZIP_MAGIC, Gunzip
+from affidavit.bundle.sources.xz_bzip2_zstd import Decompressed, bzip2_decoder, xz_decoder, zstd_decoder
 
 
 class Compression(StrEnum):

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from affidavit.bundle.binary_detection import Content, content_of
-from affidavit.bundle.byte_spans import head_of
+from affidavit.bundle.byte_range_reader import head_of
 from affidavit.bundle.file_recognition import HEAD, RecognisedBy, recognise
-from affidavit.bundle.layout import role_of
+from affidavit.bundle.file_roles import role_of
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.safety.paths import known_as, printable
 from affidavit.bundle.sources.compression import (

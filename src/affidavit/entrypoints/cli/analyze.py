@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from affidavit.bundle.atomic_publishing import exclusive, prepare_output, publish, publish_folder
 from affidavit.bundle.manifest import manifest_from_json, manifest_to_json
-from affidavit.bundle.published_results import exclusive, prepare_output, publish, publish_folder
 from affidavit.bundle.sources.opening import save_stream
 from affidavit.bundle.workspace import workspace
 from affidavit.entrypoints.cli.exit_codes import Exit
@@ -27,7 +27,7 @@ from affidavit.entrypoints.report.unread_files import loss_line, losses
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
 from affidavit.index.filtered import TimeWindow, View, view
-from affidavit.index.record import FindingsIndex, index_document, index_to_json
+from affidavit.index.findings_index import FindingsIndex, index_document, index_to_json
 from affidavit.index.redacted import redacted_index
 from affidavit.investigation import EXTRACTED, Analysis, analyze
 from affidavit.knowledge import Knowledge, load_knowledge

@@ -157,7 +157,7 @@ def _inject(fault: InjectedFault, function: str, plan: "Callable[[_Bench], Seque
 
 def _bench() -> _Bench:
     from affidavit.adapters.aws.clients import AwsClients
-    from affidavit.adapters.aws.workload.fault_target import AwsFaultTarget
+    from affidavit.adapters.aws.workload.fault_injection_calls import AwsFaultTarget
     from affidavit.bootstrap import build_app
     from affidavit.settings import Settings
 

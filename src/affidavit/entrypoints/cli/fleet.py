@@ -16,7 +16,7 @@ from affidavit.errors import InputRefused
 
 if TYPE_CHECKING:
     from affidavit.fleet.answer import FleetAnswer
-    from affidavit.fleet.sql_inquiry import Inquiry
+    from affidavit.fleet.sql_with_values import Inquiry
 
 
 class AnswerFormat(StrEnum):
@@ -117,7 +117,7 @@ def tables(
 
 def _inquiry(name: str | None, sql: str | None, clusters: Sequence[str], since: datetime | None) -> "Inquiry":
     from affidavit.fleet.questions import QUESTIONS, question
-    from affidavit.fleet.sql_inquiry import FleetScope, Inquiry
+    from affidavit.fleet.sql_with_values import FleetScope, Inquiry
 
     if (name is None) == (sql is None):
         raise InputRefused("ask one thing", hint="give the name of a question, or --sql")

@@ -15,7 +15,6 @@ from affidavit.entrypoints.cli import chaos as chaos_command
 from affidavit.entrypoints.cli import deploy as deploy_command
 from affidavit.entrypoints.cli import fleet as fleet_command
 from affidavit.entrypoints.cli import keys as keys_command
-from affidavit.entrypoints.cli.arguments.completion import answer_shells, completion
 from affidavit.entrypoints.cli.arguments.console import console
 from affidavit.entrypoints.cli.arguments.demo import demo
 from affidavit.entrypoints.cli.arguments.diff import diff
@@ -23,6 +22,7 @@ from affidavit.entrypoints.cli.arguments.evaluate import evaluate
 from affidavit.entrypoints.cli.arguments.mcp import mcp
 from affidavit.entrypoints.cli.arguments.sample import sample
 from affidavit.entrypoints.cli.arguments.shared import NoColor, OwnRules, Quiet
+from affidavit.entrypoints.cli.arguments.shell_completion import answer_shells, completion
 from affidavit.entrypoints.cli.baseline import command as baseline_command
 from affidavit.entrypoints.cli.doctor import command as doctor_command
 from affidavit.entrypoints.cli.exit_codes import (

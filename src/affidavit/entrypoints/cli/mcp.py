@@ -23,9 +23,9 @@ from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.http.auth import AnyOfThem, KeyVerifier, StoredKeyVerifier, checked_key
 from affidavit.entrypoints.http.client_keys import ClientKeys
 from affidavit.entrypoints.http.issuer_verifiers import issuer_verifiers
-from affidavit.entrypoints.http.listener import listener
-from affidavit.entrypoints.mcp.backpressure import gated
+from affidavit.entrypoints.http.listening_socket import listener
 from affidavit.entrypoints.mcp.server import build_server
+from affidavit.entrypoints.mcp.slow_client_limits import gated
 from affidavit.entrypoints.mcp.tools.tool import toolsets_named
 from affidavit.entrypoints.mcp.wiring import Wish, build_calls
 from affidavit.errors import InputRefused, InvariantBroken

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
-from affidavit.bundle.published_results import prepare_output
+from affidavit.bundle.atomic_publishing import prepare_output
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.errors import InputRefused
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, fault_names, generate, write
-from affidavit.evaluation.nodes.truth_file import truth_name, truth_text
+from affidavit.evaluation.nodes.truth_file_writer import truth_name, truth_text
 
 HEALTHY = "healthy"
 INSTANCE_ID: Final = re.compile(r"i-[0-9a-f]{8,17}")

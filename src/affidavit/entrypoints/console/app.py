@@ -16,7 +16,7 @@ from affidavit.entrypoints.console.access.login import login_page
 from affidavit.entrypoints.console.access.oidc import CALLBACK
 from affidavit.entrypoints.console.access.oidc_pages import begin_page, callback_page
 from affidavit.entrypoints.console.access.security_headers import SafeHeaders
-from affidavit.entrypoints.console.page_requests import answered, error_page
+from affidavit.entrypoints.console.guarded_page_requests import answered, error_page
 from affidavit.entrypoints.console.pages.share import shared_page
 from affidavit.entrypoints.console.rendering import static_files
 from affidavit.entrypoints.console.routes import pages

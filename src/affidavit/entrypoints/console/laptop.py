@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.bootstrap import build_app
-from affidavit.entrypoints.http.listener import listener
+from affidavit.entrypoints.http.listening_socket import listener
 from affidavit.errors import InputRefused, InvariantBroken
 from affidavit.settings import Settings
 

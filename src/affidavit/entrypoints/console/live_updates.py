@@ -13,7 +13,7 @@ from typing import Any, Final
 import anyio.to_thread
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from affidavit.entrypoints.console.page_requests import Visit
+from affidavit.entrypoints.console.guarded_page_requests import Visit
 
 LOOK_SECONDS: Final = 1.0
 # A stream that nobody closes ends by itself; the browser opens it again where it was.

@@ -2,7 +2,7 @@
 
 from affidavit.entrypoints.console.access.login import LOGOUT
 from affidavit.entrypoints.console.access.person import PersonRole
-from affidavit.entrypoints.console.page_requests import ConsolePage
+from affidavit.entrypoints.console.guarded_page_requests import ConsolePage
 from affidavit.entrypoints.console.pages.affidavit_zip import show_zip
 from affidavit.entrypoints.console.pages.evidence import show_evidence
 from affidavit.entrypoints.console.pages.fleet import show_fleet

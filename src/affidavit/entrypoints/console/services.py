@@ -15,10 +15,10 @@ from affidavit.entrypoints.console.node_counts import NodeCounts
 from affidavit.entrypoints.console.plans.plan_listing import waiting
 from affidavit.entrypoints.console.plans.repair_services import Lent, Repairs, signed_in, stored_plans, stored_repairs
 from affidavit.entrypoints.console.rendering import templates
-from affidavit.entrypoints.diagnosis_rereading import rereading
+from affidavit.entrypoints.reverification_wiring import rereading
 from affidavit.incidents.incident import IncidentId
+from affidavit.incidents.reading.diagnosis_reverification import Reread, Rereading, Rereads
 from affidavit.incidents.reading.listing import IncidentListing
-from affidavit.incidents.reading.rereading import Reread, Rereading, Rereads
 from affidavit.incidents.store.state import IncidentState, not_known
 from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.nodes.library.lru import LruCache

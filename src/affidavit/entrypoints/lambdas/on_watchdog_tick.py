@@ -4,7 +4,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
-from affidavit.entrypoints.known_good_captures import keep_known_good
+from affidavit.entrypoints.known_good_function_captures import keep_known_good
 from affidavit.entrypoints.lambdas.on_incident import LambdaContext, application, renew
 from affidavit.incidents.watchdog import tick
 

@@ -28,9 +28,9 @@ from affidavit import __version__
 from affidavit.entrypoints.http.auth import READ_SCOPE
 from affidavit.entrypoints.http.rate_limit import RateLimit, RequestRates
 from affidavit.entrypoints.http.refusal_log import NotingBackend, Refusals
-from affidavit.entrypoints.mcp.awaited_calls import answered_here
-from affidavit.entrypoints.mcp.backpressure import gated
+from affidavit.entrypoints.mcp.progress_and_cancellation import answered_here
 from affidavit.entrypoints.mcp.scopes import AccessScope
+from affidavit.entrypoints.mcp.slow_client_limits import gated
 
 MOST_BODY_BYTES: Final = 1 << 20
 _SSE_MESSAGES: Final = "/messages/"

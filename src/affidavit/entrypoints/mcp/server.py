@@ -11,10 +11,10 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from affidavit import __version__
-from affidavit.entrypoints.mcp.awaited_calls import while_waited_for
 from affidavit.entrypoints.mcp.callers import caller_of
 from affidavit.entrypoints.mcp.calls import Calls
 from affidavit.entrypoints.mcp.completion import complete
+from affidavit.entrypoints.mcp.progress_and_cancellation import while_waited_for
 from affidavit.entrypoints.mcp.prompts import PROMPTS, get_prompt
 from affidavit.entrypoints.mcp.resources import list_bundles, read_resource, templates
 from affidavit.entrypoints.mcp.tasks.followed_collections import FOLLOWED, Tasks

@@ -103,7 +103,7 @@ def _desk(app: App) -> Desk | None:
 def _workloads(app: App) -> "Workloads | None":
     if app.settings.is_local:
         return None
-    from affidavit.entrypoints.known_good_captures import build_captures
+    from affidavit.entrypoints.known_good_function_captures import build_captures
     from affidavit.workloads.questions import Workloads
 
     captures = build_captures(app)

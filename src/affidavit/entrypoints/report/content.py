@@ -14,7 +14,7 @@ from affidavit.evidence.finding import FaultState, Finding, Suppressed
 from affidavit.evidence.finding_groups import began, by_rule
 from affidavit.evidence.severity import Severity
 from affidavit.index.filtered import View
-from affidavit.index.record import FindingsIndex, Summary
+from affidavit.index.findings_index import FindingsIndex, Summary
 from affidavit.knowledge import Knowledge
 from affidavit.rules.rule import Rule
 

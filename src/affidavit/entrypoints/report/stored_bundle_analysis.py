@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from affidavit.bundle.layout import role_of
+from affidavit.bundle.file_roles import role_of
 from affidavit.bundle.manifest import FileStatus, Manifest, ManifestFile
 from affidavit.bundle.unpack import UnpackedFile
 from affidavit.bundle.unpacked_bundle import StoredBundle

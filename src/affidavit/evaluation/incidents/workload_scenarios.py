@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from affidavit.errors import InputRefused
 from affidavit.evaluation.incidents.alert_events import ACCOUNT, Alert, alert_event
 from affidavit.evaluation.incidents.invocation_logs import log_lines
-from affidavit.evaluation.incidents.scripted_inspector import AccountState, ScriptedInspector
+from affidavit.evaluation.incidents.scripted_aws_account import AccountState, ScriptedInspector
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.workloads.questions import Workloads
 from affidavit.yaml_loading import load_yaml

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from affidavit.evidence.finding import Finding
-from affidavit.index.record import FindingsIndex, index_to_json
+from affidavit.index.findings_index import FindingsIndex, index_to_json
 from affidavit.investigation import Analysis
 from affidavit.nodes.correlation.correlate import Correlation, correlate
 

@@ -11,7 +11,7 @@ from affidavit.evidence.finding import Finding
 from affidavit.nodes.library.indexed_bundles import Library, Shelf
 from affidavit.nodes.questions.artifact import artifact
 from affidavit.nodes.questions.errors import errors
-from affidavit.nodes.questions.files import list_bundle_files
+from affidavit.nodes.questions.file_listing import list_bundle_files
 from affidavit.nodes.questions.network_and_storage import network_diagnostics, storage_diagnostics
 from affidavit.nodes.questions.node_comparison import cluster_health, compare_nodes
 from affidavit.nodes.questions.quick_triage import quick_triage

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from affidavit.evaluation.incidents.result import Numbers
-from affidavit.evaluation.nodes.accepted_answers import AnswerChange
+from affidavit.evaluation.nodes.answer_snapshots import AnswerChange
 from affidavit.evaluation.nodes.evaluated_tools import ANALYZE, is_complete
 from affidavit.evaluation.nodes.metrics import Tally, metrics_of, rounded, total
 from affidavit.evaluation.nodes.rule_removals import Mutation

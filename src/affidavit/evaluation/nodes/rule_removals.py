@@ -27,7 +27,7 @@ from affidavit.evaluation.nodes.runs import Quiet, ScenarioRun
 from affidavit.evaluation.nodes.scenario import Scenario
 from affidavit.index.assemble import assemble_index
 from affidavit.index.clock_and_checks import survey
-from affidavit.index.record import FindingsIndex
+from affidavit.index.findings_index import FindingsIndex
 from affidavit.index.scanning.crew import scan_files
 from affidavit.index.scanning.parts import ScannedFile
 from affidavit.index.scanning.rule_slots import RuleSlots, slots_of

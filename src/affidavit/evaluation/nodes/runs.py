@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
-from affidavit.bundle.layout import FileKind
+from affidavit.bundle.file_roles import FileKind
 from affidavit.errors import AffidavitError
 from affidavit.evaluation.nodes.bundles import PlacedBundle, place
 from affidavit.evaluation.nodes.evaluated_tools import ANALYZE, TOOLS, MeasuredAnswer, analyze_answer

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from affidavit.errors import Conflict
 from affidavit.evidence.diagnosis import Diagnosis, TokenUsage
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.incidents.incident import Incident
 from affidavit.ports.json import JsonValue
 

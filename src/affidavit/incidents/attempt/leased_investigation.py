@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from affidavit.errors import AffidavitError, UpstreamFailed
-from affidavit.incidents.attempt.diagnostician import (
+from affidavit.incidents.attempt.answer_ledger import Ledger
+from affidavit.incidents.attempt.diagnostician_port import (
     AgentError,
     AgentResult,
     ErrorCategory,
@@ -13,11 +14,10 @@ from affidavit.incidents.attempt.diagnostician import (
     Limits,
     RunOutcome,
 )
-from affidavit.incidents.attempt.ledger import Ledger
 from affidavit.incidents.attempt.result_check import judged, proven
 from affidavit.incidents.attempt.without_chat_model import TOKEN_BUDGET, gather_context
 from affidavit.incidents.delivery_outcome import Handled
-from affidavit.incidents.evidence.control_plane_view import TOOL as NODE_STATE
+from affidavit.incidents.evidence.control_plane_port import TOOL as NODE_STATE
 from affidavit.incidents.evidence.readiness import TOOL as EVIDENCE
 from affidavit.incidents.evidence.readiness import EvidenceAwaited, EvidenceReady, needs_evidence
 from affidavit.incidents.store.checkpoint import StoredProgress, ledger_of

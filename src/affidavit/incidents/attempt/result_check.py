@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.attempt.allowed_names import about_incident
-from affidavit.incidents.attempt.diagnostician import AgentResult, RunOutcome
-from affidavit.incidents.attempt.ledger import Entry
+from affidavit.incidents.attempt.answer_ledger import Entry
+from affidavit.incidents.attempt.diagnostician_port import AgentResult, RunOutcome
+from affidavit.incidents.attempt.incident_names import about_incident
 from affidavit.incidents.incident import Incident
 from affidavit.verification.assess import assess, graded
 

@@ -5,8 +5,8 @@ The incident is closed before this runs. When this fails or never happens, it st
 
 from datetime import timedelta
 
-from affidavit.incidents.attempt.diagnostician import AgentResult, RunOutcome
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
+from affidavit.incidents.attempt.diagnostician_port import AgentResult, RunOutcome
 from affidavit.incidents.attempt.result_check import proven
 from affidavit.incidents.attempt.without_chat_model import Degraded, gather_context
 from affidavit.incidents.store.state import IncidentState

@@ -11,7 +11,7 @@ from typing import Protocol
 from affidavit.errors import AffidavitError
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.attempt.answer_budget import Shrink, truncate_to_budget
-from affidavit.incidents.attempt.ledger import Entry, Ledger
+from affidavit.incidents.attempt.answer_ledger import Entry, Ledger
 from affidavit.ports.json import JsonValue
 
 TOKEN_BUDGET = 20_000

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from affidavit.errors import AffidavitError
-from affidavit.evidence.subject import SubjectKind
+from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.incidents.evidence.bundle_source import BundleAtHand, CollectionStanding, CollectionState, NodeEvidence
-from affidavit.incidents.evidence.control_plane_view import NodeStates
+from affidavit.incidents.evidence.control_plane_port import NodeStates
 from affidavit.incidents.incident import Incident
 from affidavit.ports.json import JsonValue
 

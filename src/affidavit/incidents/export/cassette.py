@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy
-from affidavit.incidents.attempt.ledger import Entry
+from affidavit.incidents.attempt.answer_ledger import Entry
 from affidavit.incidents.export.cassette_redaction import ConsistentRedaction
 from affidavit.incidents.export.cited_lines import CitedLine, cited_lines
 from affidavit.incidents.incident import Incident, incident_from_json, incident_to_json

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import EvidencePointer
-from affidavit.incidents.attempt.ledger import Entry
+from affidavit.incidents.attempt.answer_ledger import Entry
 from affidavit.ports.json import JsonValue
 from affidavit.redaction.answer import redact_answer
 from affidavit.redaction.redact import Redactor

@@ -10,7 +10,7 @@ from affidavit.errors import AffidavitError, EvidenceUnavailable
 from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer
 from affidavit.evidence.finding import ByteRange, Evidence
-from affidavit.incidents.attempt.ledger import Entry
+from affidavit.incidents.attempt.answer_ledger import Entry
 from affidavit.ports.json import JsonValue
 from affidavit.redaction.redact import Redactor
 from affidavit.verification.pointer_lookup import Located, locate

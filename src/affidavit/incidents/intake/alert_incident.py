@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from affidavit.errors import InputRefused
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident, LifecycleAction, Signal
 from affidavit.incidents.intake.incident_id import (
     WINDOW,

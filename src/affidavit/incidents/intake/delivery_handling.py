@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import IncidentId, incident_to_json
 from affidavit.incidents.intake.alert_incident import NotAFault
 from affidavit.incidents.intake.event_reader import AlertReading, BadRecord, BundleNews, readings_of
-from affidavit.incidents.intake.foreign_alerts import ForeignAlert
 from affidavit.incidents.intake.node_gate import NoNodeOfOurs
+from affidavit.incidents.intake.other_account_alerts import ForeignAlert
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.ports.object_store import ObjectStore
 

@@ -7,7 +7,7 @@ here: that takes asking AWS (`node_gate`).
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard, cast
 
-from affidavit.evidence.subject import SubjectKind
+from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.incidents.incident import Incident, LifecycleAction, Signal
 from affidavit.incidents.intake.alert_incident import (
     INSTANCE_ID,

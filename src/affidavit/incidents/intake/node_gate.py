@@ -7,10 +7,10 @@ tags say: an alert that names the cluster of another is refused, however it came
 from dataclasses import dataclass, replace
 
 from affidavit.errors import InputRefused
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident, Signal
 from affidavit.incidents.intake.alert_incident import INSTANCE_ID
-from affidavit.incidents.intake.foreign_alerts import ForeignAlert
+from affidavit.incidents.intake.other_account_alerts import ForeignAlert
 from affidavit.ports.node_directory import NodeDirectory
 
 

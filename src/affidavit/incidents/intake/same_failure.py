@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection
 from datetime import timedelta
 
 from affidavit.evidence.diagnosis import FaultType
-from affidavit.evidence.subject import SubjectKind
+from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.incidents.incident import Incident, Signal
 from affidavit.incidents.intake.incident_id import WINDOW
-from affidavit.incidents.store.alarm_episodes import AlarmEpisode
+from affidavit.incidents.store.joined_alerts import AlarmEpisode
 from affidavit.incidents.store.state import IncidentState
 
 THROTTLES = "Throttles"

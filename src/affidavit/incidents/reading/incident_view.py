@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer, IncidentSeverity, RemediationStep, TokenUsage
-from affidavit.evidence.subject import SubjectKind
+from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import IncidentState, Status
 from affidavit.incidents.store.stored_diagnoses import IncidentContext

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from affidavit.errors import InputRefused
-from affidavit.evidence.subject import SubjectKind
+from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.state import Due, IncidentState, Status

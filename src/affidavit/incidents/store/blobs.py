@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.attempt.ledger import Entry
+from affidavit.incidents.attempt.answer_ledger import Entry
 from affidavit.incidents.incident import IncidentId
 from affidavit.ports.json import JsonValue
 from affidavit.ports.object_store import ObjectMissing, ObjectStore

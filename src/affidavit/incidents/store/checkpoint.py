@@ -1,7 +1,7 @@
 """Saves an investigation's progress, so that after a crash it goes on instead of starting over."""
 
 from affidavit.evidence.diagnosis import TokenUsage
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.state import Lease

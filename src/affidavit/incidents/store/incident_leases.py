@@ -9,10 +9,10 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from affidavit.errors import InvariantBroken
-from affidavit.evidence.subject import Subject
-from affidavit.incidents.attempt.diagnostician import LeaseLost
+from affidavit.evidence.incident_subject import Subject
+from affidavit.incidents.attempt.diagnostician_port import LeaseLost
 from affidavit.incidents.incident import Incident, IncidentId, incident_to_json
-from affidavit.incidents.store.alarm_episodes import AlarmEpisode, Episodes
+from affidavit.incidents.store.joined_alerts import AlarmEpisode, Episodes
 from affidavit.incidents.store.state import Due, IncidentState, Lease, Status, lease_of, state_key, state_of
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item, JsonValue

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import cast
 
-from affidavit.evidence.subject import SubjectKind
+from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.incidents.incident import Incident, IncidentId, Signal
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item, JsonValue

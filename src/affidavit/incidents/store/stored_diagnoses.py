@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.diagnosis import NO_TOKENS, Diagnosis, TokenUsage
-from affidavit.incidents.attempt.diagnostician import AgentResult
+from affidavit.incidents.attempt.diagnostician_port import AgentResult
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.reasoning_shortening import TURNS_KEPT, Message, shortened

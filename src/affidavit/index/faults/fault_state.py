@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from affidavit.bundle.layout import component_of
-from affidavit.bundle.wrapped_lines import unwrapped
+from affidavit.bundle.file_roles import component_of
+from affidavit.bundle.log_envelopes import unwrapped
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.finding import (
     Episode,

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from affidavit.bundle.byte_spans import Spans
-from affidavit.bundle.layout import FileRole
-from affidavit.bundle.wrapped_lines import unwrapped
+from affidavit.bundle.byte_range_reader import Spans
+from affidavit.bundle.file_roles import FileRole
+from affidavit.bundle.log_envelopes import unwrapped
 from affidavit.evidence.utf16 import text_of
 from affidavit.index.faults.episodes import (
     Named,

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
-from affidavit.bundle.layout import FileRole, may_be_by, role_of
+from affidavit.bundle.file_roles import FileRole, may_be_by, role_of
 from affidavit.errors import InputRefused
 from affidavit.index.scanning.hits import Column, FileHits
 from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher, is_ready, thrifty_matcher

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from affidavit.bundle.log_envelopes import any_wrapped, has_colours, unwrapped
 from affidavit.bundle.safety.link_free_opening import open_without_links
-from affidavit.bundle.wrapped_lines import any_wrapped, has_colours, unwrapped
 from affidavit.evidence.utf16 import is_wide, text_of
 from affidavit.index.scanning.hits import Column, HitTable, UntimedHits
 from affidavit.index.scanning.parts import FilePart, ScannedPart

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from affidavit.bundle.byte_spans import head_of, tail_of
+from affidavit.bundle.byte_range_reader import head_of, tail_of
 from affidavit.index.times.timestamps import DAY, PREFIX, SECOND, StampKind, stamp_of
 
 UNKNOWN = np.iinfo(np.int64).min

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from affidavit.bundle.byte_spans import tail_of
-from affidavit.bundle.layout import FileRole, component_of
-from affidavit.bundle.wrapped_lines import unwrapped
+from affidavit.bundle.byte_range_reader import tail_of
+from affidavit.bundle.file_roles import FileRole, component_of
+from affidavit.bundle.log_envelopes import unwrapped
 from affidavit.evidence.utf16 import text_of
 from affidavit.index.times.bundle_clock import UNKNOWN, BundleClock
 from affidavit.index.times.timestamps import PREFIX, stamp_of

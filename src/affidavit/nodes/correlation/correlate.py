@@ -8,7 +8,7 @@ from affidavit.errors import InputRefused
 from affidavit.evidence.confidence import Confidence, confidence
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Finding
-from affidavit.index.record import FindingsIndex
+from affidavit.index.findings_index import FindingsIndex
 from affidavit.nodes.correlation.chains import PotentialChain, potential_chains
 from affidavit.nodes.correlation.timeline import Cluster, Event, clusters, timeline
 

@@ -10,18 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from affidavit.bundle.member_storage import UnpackProgress
+from affidavit.bundle.members_to_disk import UnpackProgress
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.workspace import workspace
 from affidavit.errors import AffidavitError, UpstreamFailed
-from affidavit.index.record import INDEXER_VERSION
+from affidavit.index.findings_index import INDEXER_VERSION
 from affidavit.knowledge import Knowledge
 from affidavit.nodes.ingest.ingest_records import receipt, record_failed, record_indexed
+from affidavit.nodes.ingest.ingest_sources import Upload, upload_of
 from affidavit.nodes.ingest.store_bundle import Analyzed, Filing, Ingested, Origin
-from affidavit.nodes.ingest.uploads import Upload, upload_of
 from affidavit.nodes.library.cluster_nodes import record_node
 from affidavit.nodes.library.indexed_bundles import IndexMarker, Library
-from affidavit.nodes.library.pattern_counts import count_bundle
+from affidavit.nodes.library.pattern_prevalence import count_bundle
 from affidavit.progress import who_waits
 
 # Keys hold at most 1024 bytes, and the home of a bundle takes some.

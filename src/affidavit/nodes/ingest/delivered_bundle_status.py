@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from affidavit.nodes.ingest.ingest_records import IngestRecord, outcome_of, records_of
-from affidavit.nodes.ingest.uploads import upload_of
+from affidavit.nodes.ingest.ingest_sources import upload_of
 from affidavit.ports.node_collector import Execution
 from affidavit.ports.object_store import ObjectMissing, ObjectStore
 from affidavit.ports.table import Table

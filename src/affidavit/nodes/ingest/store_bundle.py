@@ -10,8 +10,8 @@ from affidavit.bundle.manifest import Manifest, ManifestFile, manifest_to_json
 from affidavit.bundle.unpacked_bundle import UNKNOWN_INSTANCE, StoredBundle
 from affidavit.errors import InputRefused, UpstreamFailed
 from affidavit.evidence.finding import Evidence
-from affidavit.index.record import FindingsIndex, index_from_json, index_to_json
-from affidavit.nodes.ingest.uploads import Upload
+from affidavit.index.findings_index import FindingsIndex, index_from_json, index_to_json
+from affidavit.nodes.ingest.ingest_sources import Upload
 from affidavit.nodes.library.indexed_bundles import FOREIGN, IndexMarker, Library, LibraryHome
 from affidavit.nodes.library.object_keys import (
     EXTRACTED,

@@ -8,7 +8,7 @@ from affidavit.evidence.citation_check import CitationCheck, check
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
 from affidavit.evidence.finding import Evidence, Finding
 from affidavit.nodes.library.indexed_bundles import Library, Shelf
-from affidavit.nodes.search.saved_searches import KeptSearch, find_search
+from affidavit.nodes.search.past_searches import KeptSearch, find_search
 
 _LISTED = 20
 

@@ -19,13 +19,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from affidavit.bundle.manifest import Manifest, manifest_from_json
 from affidavit.errors import EvidenceUnavailable, InputRefused, NotFound
 from affidavit.evidence.finding import Finding
-from affidavit.index.record import FindingsIndex, index_from_json
+from affidavit.index.findings_index import FindingsIndex, index_from_json
 from affidavit.knowledge import Knowledge
 from affidavit.nodes.ingest.ingest_records import last_failure
-from affidavit.nodes.ingest.served_folder import ServedFolder
-from affidavit.nodes.library.hidden_text import HiddenText
+from affidavit.nodes.ingest.unusable_folder_bundles import ServedFolder
 from affidavit.nodes.library.lru import LruCache
 from affidavit.nodes.library.object_keys import INDEX, MANIFEST, home_key, instance_of, markers_prefix, prefix_of
+from affidavit.nodes.library.redacted_spans import HiddenText
 from affidavit.nodes.library.stored_lines import LineIndexes, StoredLines
 from affidavit.nodes.library.upload_origin import OriginProof
 from affidavit.ports.clock import Clock

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from affidavit.errors import AffidavitError
 from affidavit.evidence.finding import EXCERPT_CHARACTERS
-from affidavit.nodes.library.hidden_text import CONTEXT
 from affidavit.nodes.library.indexed_bundles import Library
 from affidavit.nodes.library.object_keys import bundle_key
+from affidavit.nodes.library.redacted_spans import CONTEXT
 from affidavit.redaction.redact import Around
 
 

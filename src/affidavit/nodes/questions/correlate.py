@@ -9,7 +9,7 @@ from typing import assert_never
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
 from affidavit.evidence.verdict import NodeVerdict
-from affidavit.index.record import FindingsIndex
+from affidavit.index.findings_index import FindingsIndex
 from affidavit.nodes.correlation.correlate import Correlation
 from affidavit.nodes.correlation.correlate import correlate as correlated
 from affidavit.nodes.correlation.timeline import Cluster, Event

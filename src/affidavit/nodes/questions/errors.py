@@ -8,7 +8,7 @@ from typing import assert_never
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import Finding
 from affidavit.nodes.library.indexed_bundles import Library, Shelf
-from affidavit.nodes.library.pattern_counts import Baseline, annotated, baselines, uncounted
+from affidavit.nodes.library.pattern_prevalence import Baseline, annotated, baselines, uncounted
 from affidavit.nodes.questions.paging import Page, page_of, page_token
 from affidavit.nodes.wire.finding import ConciseFinding, with_few_occurrences
 from affidavit.nodes.wire.findings_page import ErrorsAnswer, ErrorsRequest, Pagination, SeverityCounts

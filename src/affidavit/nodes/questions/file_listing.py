@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from affidavit.bundle.layout import FileKind, role_of
+from affidavit.bundle.file_roles import FileKind, role_of
 from affidavit.bundle.manifest import FileStatus, FileType, Manifest, ManifestFile
 from affidavit.errors import NotFound
 from affidavit.evidence.coverage import Coverage, SkipReason

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import re2
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from affidavit.bundle.layout import glob_pattern
+from affidavit.bundle.file_roles import glob_pattern
 from affidavit.bundle.manifest import FileStatus, ManifestFile
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.confidence import confidence
@@ -19,7 +19,7 @@ from affidavit.evidence.finding import Evidence, FaultState, Finding
 from affidavit.evidence.severity import Severity
 from affidavit.matching.patterns import byte_options
 from affidavit.nodes.library.indexed_bundles import Library, Shelf
-from affidavit.nodes.questions.files import files_of
+from affidavit.nodes.questions.file_listing import files_of
 from affidavit.nodes.search.line_evidence import clock_of, evidence_of
 from affidavit.nodes.search.located_lines import LineSpan
 from affidavit.nodes.wire.network_and_storage import CheckStatus, DiagnosticCheck, DiagnosticsAnswer, DiagnosticsRequest

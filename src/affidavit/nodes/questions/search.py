@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
-from affidavit.bundle.layout import component_of, glob_pattern, role_of
+from affidavit.bundle.file_roles import component_of, glob_pattern, role_of
+from affidavit.bundle.log_envelopes import unwrapped
 from affidavit.bundle.manifest import FileStatus, FileType, ManifestFile
-from affidavit.bundle.wrapped_lines import unwrapped
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
 from affidavit.evidence.finding import Evidence, Finding
 from affidavit.evidence.severity import Severity
 from affidavit.nodes.library.indexed_bundles import Library, Shelf
-from affidavit.nodes.questions.files import files_of
-from affidavit.nodes.search.hidden_lines import scan_redacted
+from affidavit.nodes.questions.file_listing import files_of
 from affidavit.nodes.search.line_evidence import clock_of, evidence_of
+from affidavit.nodes.search.past_searches import KeptResult, KeptSearch, keep_search, search_id_of
 from affidavit.nodes.search.queries import compile_query
-from affidavit.nodes.search.saved_searches import KeptResult, KeptSearch, keep_search, search_id_of
+from affidavit.nodes.search.redacted_line_matching import scan_redacted
 from affidavit.nodes.search.scanning import FileMatches
 from affidavit.nodes.wire.finding import ConciseFinding
 from affidavit.nodes.wire.search import MatchRecord, SearchAnswer, SearchRequest, SearchResult

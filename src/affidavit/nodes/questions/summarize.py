@@ -9,7 +9,7 @@ from affidavit.evidence.finding import Finding
 from affidavit.knowledge import Knowledge
 from affidavit.nodes.library.citations import Citable, citable, coverage_of, recheck
 from affidavit.nodes.library.indexed_bundles import Library
-from affidavit.nodes.library.pattern_counts import annotated, baselines, uncounted
+from affidavit.nodes.library.pattern_prevalence import annotated, baselines, uncounted
 from affidavit.nodes.wire.shared_fields import trust_in_form
 from affidavit.nodes.wire.summarize import Recommendation, SummarizeAnswer, SummarizedFinding, SummarizeRequest
 from affidavit.nodes.wire.verdict import VerdictRecord

@@ -9,8 +9,8 @@ from affidavit.errors import AffidavitError
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import EXCERPT_CHARACTERS, ByteRange, Evidence, LineRange, Occurrence
 from affidavit.nodes.library.citations import Citable, citable, coverage_of, recheck
-from affidavit.nodes.library.hidden_text import CONTEXT
 from affidavit.nodes.library.indexed_bundles import Library
+from affidavit.nodes.library.redacted_spans import CONTEXT
 from affidavit.nodes.wire.verify_report import (
     ClaimVerdict,
     JudgedClaim,

@@ -9,7 +9,7 @@ import numpy as np
 
 from affidavit.bundle.line_index import STRIDE, LineIndex
 from affidavit.evidence.finding import ByteRange, Evidence, LineRange, excerpt_of
-from affidavit.index.record import ClockNote
+from affidavit.index.findings_index import ClockNote
 from affidavit.index.times.bundle_clock import BundleClock, time_of
 from affidavit.index.times.timestamps import PREFIX, stamp_of
 from affidavit.nodes.library.stored_lines import LineIndexes

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from affidavit.nodes.library.hidden_text import HiddenSpans, HiddenText
+from affidavit.nodes.library.redacted_spans import HiddenSpans, HiddenText
 from affidavit.nodes.search.located_lines import RETURN, LineSpan
 from affidavit.nodes.search.queries import Query
 from affidavit.nodes.search.scanning import FileMatches, scan_files

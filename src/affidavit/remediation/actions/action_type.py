@@ -7,7 +7,7 @@ from typing import Protocol
 from pydantic import BaseModel, ConfigDict
 
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument
 from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item

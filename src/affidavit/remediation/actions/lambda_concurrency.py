@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from affidavit.changes.calls import concurrency_call
+from affidavit.changes.aws_call_builders import concurrency_call
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item, JsonValue

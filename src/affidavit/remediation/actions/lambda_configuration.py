@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import JsonValue as AnyJson
 
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import GOOD_VARIABLES, SourceDocument, SourceKind
 from affidavit.ports.aws_calls import VARIABLES_OF, ApiCall, StateReader
 from affidavit.ports.json import Item, JsonValue

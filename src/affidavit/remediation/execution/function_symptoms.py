@@ -5,13 +5,13 @@ from datetime import datetime
 from typing import Protocol
 
 from affidavit.errors import InputRefused, NotFound
-from affidavit.evidence.subject import SubjectKind
+from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.ports.clock import Clock
 from affidavit.ports.workload_inspector import LogLine, WorkloadInspector
 from affidavit.remediation.plan.plan_record import Symptom
 from affidavit.workloads.logs import log_group
+from affidavit.workloads.runs.function_run import Ending
 from affidavit.workloads.runs.reader import read_runs
-from affidavit.workloads.runs.run import Ending
 
 MOST_LINES = 5_000
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from affidavit.errors import EvidenceUnavailable, NotFound
-from affidavit.evidence.subject import SubjectKind
-from affidavit.ports.cluster.access import ClusterPlace
+from affidavit.evidence.incident_subject import SubjectKind
+from affidavit.ports.cluster.api_connection import ClusterPlace
 from affidavit.ports.cluster.control_plane import ControlPlane
 from affidavit.ports.node_directory import NodeDirectory
 from affidavit.remediation.execution.function_symptoms import SymptomReader, SymptomSeen

@@ -8,7 +8,7 @@ from typing import Annotated, NewType, TypeAlias
 from pydantic import GetPydanticSchema, JsonValue
 
 from affidavit.evidence.diagnosis import RiskLevel
-from affidavit.evidence.subject import Subject
+from affidavit.evidence.incident_subject import Subject
 from affidavit.incidents.incident import IncidentId
 from affidavit.ports.argument_sources import ArgumentSource
 from affidavit.ports.json import Item

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.json import Item, JsonValue

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.json import Item
-from affidavit.remediation.actions.iam.policy_scope import widenings
+from affidavit.remediation.actions.iam.policy_comparison import widenings
 from affidavit.remediation.plan.plan_record import Action
 from affidavit.remediation.review.source_reading import asked, kept, last, mapping, policy
 

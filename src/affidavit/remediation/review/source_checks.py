@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from affidavit.ports.argument_sources import GOOD_VARIABLES, SourceDocument, SourceKind
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.plan.plan_record import Action
+from affidavit.remediation.review.iam_policy_checks import inline_policy
 from affidavit.remediation.review.network_scope import allows_entry, allows_route, allows_rule
 from affidavit.remediation.review.node_checks import (
     is_target_group,
@@ -15,7 +16,6 @@ from affidavit.remediation.review.node_checks import (
     is_this_node,
     runs_our_document,
 )
-from affidavit.remediation.review.policy_checks import inline_policy
 from affidavit.remediation.review.source_reading import asked, is_call, is_function, keeps, kept, last, listed, mapping
 
 Check = Callable[[Item, str, SourceDocument], bool]
@@ -124,7 +124,7 @@ def _event_source(arguments: Item, target: str, said: SourceDocument) -> bool:
 
 
 def _inline(arguments: Item, target: str, said: SourceDocument) -> bool:
-    """That the source has this policy; how much of it may come back, `policy_checks` says."""
+    """That the source has this policy; how much of it may come back, `iam_policy_checks` says."""
     return arguments["document"] is not None and bool(inline_policy(arguments, target, said))
 
 

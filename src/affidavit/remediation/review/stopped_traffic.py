@@ -1,7 +1,7 @@
 """Recognises a change that only stops traffic: without traffic there are no errors, but nothing is repaired."""
 
 from affidavit.ports.json import Item
-from affidavit.remediation.actions.iam.policy_scope import statements
+from affidavit.remediation.actions.iam.policy_comparison import statements
 from affidavit.remediation.plan.plan_record import Action
 from affidavit.remediation.review.source_reading import mapping
 

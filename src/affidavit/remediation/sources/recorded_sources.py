@@ -8,12 +8,12 @@ from affidavit.baselines.permissions import role_name
 from affidavit.baselines.state_assembly import mapping
 from affidavit.baselines.store import KnownGoodStore
 from affidavit.errors import AffidavitError, NotFound, UpstreamFailed
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import ArgumentSource, SourceDocument, SourceKind
 from affidavit.ports.json import Item
 from affidavit.ports.workload_inspector import StateInspector, TrailLookup
 from affidavit.remediation.sources import source_documents
-from affidavit.remediation.sources.node_identity import NodeIdentity
+from affidavit.remediation.sources.node_as_source import NodeIdentity
 from affidavit.workloads.partial_answers import Parts
 from affidavit.workloads.recent_changes import EVENTS_AT_MOST, LOOKUPS_AT_MOST, trail_lookups
 

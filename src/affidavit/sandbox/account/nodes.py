@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 from affidavit.evaluation.generator import Layout
-from affidavit.sandbox.aws.gateway import GatewayAnswer, GatewayRequest
+from affidavit.sandbox.aws.request_routing import GatewayAnswer, GatewayRequest
 
 REGION = "ca-central-1"
 CLUSTER = "demo"

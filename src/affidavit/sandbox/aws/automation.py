@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from affidavit.sandbox.account.node_archives import archive_of
 from affidavit.sandbox.account.nodes import Fleet
 from affidavit.sandbox.aws.automation_executions import STEPS, AutomationRun, Executions
-from affidavit.sandbox.aws.gateway import AnswerLost, GatewayAnswer, GatewayRequest
+from affidavit.sandbox.aws.request_routing import AnswerLost, GatewayAnswer, GatewayRequest
 
 RUNBOOK = "AWSSupport-CollectEKSInstanceLogs"
 STEP_SECONDS = 0.05

@@ -32,13 +32,13 @@ def main() -> None:
     from affidavit.sandbox.access.gate import AccessGate
     from affidavit.sandbox.aws.emulated.default_policy_version import add_default_versions
     from affidavit.sandbox.aws.emulated.dry_runs import heed_dry_runs
+    from affidavit.sandbox.aws.emulated.iam_permission_check import stop_when_only_asked
     from affidavit.sandbox.aws.emulated.message_moves import add_message_moves
     from affidavit.sandbox.aws.emulated.node_commands import add_node_commands
-    from affidavit.sandbox.aws.emulated.permission_probe import stop_when_only_asked
     from affidavit.sandbox.aws.emulated.required_permissions import ask_as_aws
     from affidavit.sandbox.aws.emulated.scaling_groups import add_scaling_groups
     from affidavit.sandbox.aws.emulated.trail_callers import name_callers
-    from affidavit.sandbox.aws.emulated_keys import give_functions_random_keys, secret_of
+    from affidavit.sandbox.aws.emulator_access_keys import give_functions_random_keys, secret_of
     from affidavit.sandbox.aws.trail_resource_names import name_resources
 
     give_functions_random_keys()

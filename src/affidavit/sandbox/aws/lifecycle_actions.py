@@ -4,7 +4,7 @@ import threading
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
-from affidavit.sandbox.aws.gateway import GatewayAnswer, GatewayRequest
+from affidavit.sandbox.aws.request_routing import GatewayAnswer, GatewayRequest
 
 _XMLNS = "http://autoscaling.amazonaws.com/doc/2011-01-01/"
 _NEEDED = ("AutoScalingGroupName", "LifecycleHookName", "LifecycleActionToken", "InstanceId")

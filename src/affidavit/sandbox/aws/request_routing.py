@@ -18,7 +18,7 @@ from affidavit.sandbox.access.browser_refusal import refuse_browsers
 from affidavit.sandbox.access.keys import SandboxKeys
 from affidavit.sandbox.access.request_head import REFUSED_STATUS, RequestHead, RequestRefused
 from affidavit.sandbox.access.signatures import read_signature, refuse_unsigned
-from affidavit.sandbox.aws.emulated.permission_probe import ALLOWED_STATUS, ONLY_ASKED, SIMULATED
+from affidavit.sandbox.aws.emulated.iam_permission_check import ALLOWED_STATUS, ONLY_ASKED, SIMULATED
 
 FORWARD_SECONDS = 60
 # They belong to one connection, not to the message.

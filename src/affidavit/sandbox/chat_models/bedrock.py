@@ -20,7 +20,7 @@ from affidavit.sandbox.access.browser_refusal import refuse_browsers
 from affidavit.sandbox.access.keys import SandboxKeys
 from affidavit.sandbox.access.request_head import REFUSED_STATUS, RequestHead, RequestRefused
 from affidavit.sandbox.access.signatures import refuse_unsigned
-from affidavit.sandbox.processes.lifecycle import StartsAndStops
+from affidavit.sandbox.processes.start_stop_context import StartsAndStops
 
 Json: TypeAlias = dict[str, Any]
 PREFIX = "anthropic.claude-"

@@ -13,10 +13,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from affidavit.sandbox.access.keys import SandboxKeys
 from affidavit.sandbox.account.nodes import Fleet, FleetNode
-from affidavit.sandbox.aws.gateway import GatewayAnswer, GatewayRequest
+from affidavit.sandbox.aws.request_routing import GatewayAnswer, GatewayRequest
 from affidavit.sandbox.kubernetes.cluster_objects import KubeObject, events_of, node_of, pods_of
+from affidavit.sandbox.kubernetes.eks_token_check import is_let_in
 from affidavit.sandbox.kubernetes.node_diagnostics import API_VERSION, Diagnostics, ObjectRefused
-from affidavit.sandbox.kubernetes.tokens import is_let_in
 
 _DIAGNOSTICS = f"/apis/{API_VERSION}/nodediagnostics"
 _LIST_OPTIONS = {"limit", "continue", "fieldSelector", "watch", "resourceVersion", "timeoutSeconds"}

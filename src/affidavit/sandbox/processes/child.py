@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from affidavit.errors import UpstreamFailed
-from affidavit.sandbox.processes.lifecycle import StartsAndStops
+from affidavit.sandbox.processes.start_stop_context import StartsAndStops
 
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0

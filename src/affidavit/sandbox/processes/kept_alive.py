@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Self
 
 from affidavit.sandbox.processes.child import Child
-from affidavit.sandbox.processes.lifecycle import StartsAndStops
+from affidavit.sandbox.processes.start_stop_context import StartsAndStops
 
 LOOK_SECONDS = 0.5
 # One that dies at once every time is broken, and starting it for ever would only hide that.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from affidavit.verification.obligations.incident_facts import ChangeCall, Situation
-from affidavit.verification.text.word_findings import WordFinding
+from affidavit.verification.text.text_problem import WordFinding
 from affidavit.verification.text.word_patterns import sentences
 
 _TAKES = re.compile(r"^(Delete|Detach|Revoke|Remove|Disassociate|Disable|Stop)")

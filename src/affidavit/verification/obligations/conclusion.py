@@ -14,7 +14,7 @@ from affidavit.verification.text.check import TextFindings
 from affidavit.verification.text.passages import Place, passages
 from affidavit.verification.text.prompt_injection import gives_orders, refuses_orders
 from affidavit.verification.text.recorded_answers import Answers
-from affidavit.verification.text.word_findings import WordFinding
+from affidavit.verification.text.text_problem import WordFinding
 
 
 def judge_conclusion(diagnosis: Diagnosis, at: Situation, answers: Answers) -> TextFindings:

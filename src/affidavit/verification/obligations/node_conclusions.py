@@ -7,7 +7,7 @@ from affidavit.evidence.diagnosis import Diagnosis, FaultType
 from affidavit.verification.obligations.incident_facts import Situation
 from affidavit.verification.obligations.node_facts import NodeFacts
 from affidavit.verification.obligations.state_claims import says_state
-from affidavit.verification.text.word_findings import WordFinding
+from affidavit.verification.text.text_problem import WordFinding
 
 
 def node_findings(diagnosis: Diagnosis, at: Situation) -> Iterator[WordFinding]:

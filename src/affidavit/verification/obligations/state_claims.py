@@ -7,7 +7,7 @@ from affidavit.evidence.diagnosis import Claim, Diagnosis, FaultType, ProducedBy
 from affidavit.verification.obligations.conditions import concurrency_is_zero
 from affidavit.verification.obligations.incident_facts import CONFIG, LOGS, Situation
 from affidavit.verification.obligations.run_facts import RunEnd
-from affidavit.verification.text.word_findings import WordFinding
+from affidavit.verification.text.text_problem import WordFinding
 from affidavit.verification.text.word_patterns import first_match, word_patterns
 
 _FILE = Path(__file__).parent / "states.yaml"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from affidavit.verification.text.quantities import Dimension, Quantity, is_about, quantities
 from affidavit.verification.text.recorded_answers import Answers, Number
-from affidavit.verification.text.word_findings import WordFinding
+from affidavit.verification.text.text_problem import WordFinding
 
 # Below this a count may be counted off by the reader: two runs, three functions.
 _SMALL = 12

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from affidavit.verification.text.recorded_answers import Answers
-from affidavit.verification.text.word_findings import WordFinding
+from affidavit.verification.text.text_problem import WordFinding
 
 _CLOCK = re.compile(r"(?<![\w:./-])(\d{1,2}):(\d{2})(?::(\d{2}))?(?![\w:]|\.\d)")
 _DATE = re.compile(r"(?<!\w)(\d{4}-\d{2}-\d{2})(?!\d)")

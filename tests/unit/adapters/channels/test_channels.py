@@ -19,7 +19,7 @@ from affidavit.adapters.channels.webhook import WebhookNotifier
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.notice import AlertOrigin, NoticeQuote
 from affidavit.ports.notifier import AskedToWait
-from affidavit.wire.signed_body import is_signed
+from affidavit.wire.body_signature import is_signed
 
 OK = Answer(body={"ok": True, "channel": "C024BE91L", "ts": "1768471200.000100"})
 
@@ -197,7 +197,7 @@ def test_a_webhook_gets_the_whole_notice_with_a_signature_over_time_and_body() -
 
 
 def test_nothing_is_signed_by_an_empty_secret() -> None:
-    from affidavit.wire.signed_body import signature_of
+    from affidavit.wire.body_signature import signature_of
 
     assert not is_signed("", b"x", stamp="1", signature=signature_of("", b"x", stamp="1"))
 

@@ -12,7 +12,7 @@ from tests.support.archives.raw_archives import gz, member, tar
 from tests.support.archives.sources import by_path, read_all, unpack_into
 from tests.support.knowledge.packs import a_pack
 
-from affidavit.bundle.byte_spans import head_of, span_of
+from affidavit.bundle.byte_range_reader import head_of, span_of
 from affidavit.bundle.manifest import FileStatus
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.sources import directory

@@ -13,7 +13,7 @@ from tests.support.archives.bundles import NoProgress
 from tests.support.archives.raw_archives import SYMLINK, flipped, gz, gz_zeros, header, member, tar
 from tests.support.archives.sources import by_path, unpack_into
 
-from affidavit.bundle import member_storage
+from affidavit.bundle import members_to_disk
 from affidavit.bundle.manifest import FileStatus
 from affidavit.bundle.safety.limits import UnpackLimits
 from affidavit.bundle.sources.compression import compression_of
@@ -211,7 +211,7 @@ def test_a_full_disk_ends_the_work_with_a_hint(
     content = {"x.log": LOG, "x.log.gz": gz(LOG), "x.tar": tar(member("y.log", LOG))}[name]
     (tmp_path / "bundle").write_bytes(tar(member(name, content)))
     source = TarSource(tmp_path / "bundle", limits=UnpackLimits())
-    monkeypatch.setattr(*((Path, "mkdir") if failing == "mkdir" else (member_storage.os, failing)), full)
+    monkeypatch.setattr(*((Path, "mkdir") if failing == "mkdir" else (members_to_disk.os, failing)), full)
     with pytest.raises(EvidenceUnavailable, match="the disk is full") as raised:
         unpack(source, into=tmp_path / "extracted", limits=UnpackLimits(), watcher=Watched(), progress=NoProgress())
     assert "TMPDIR" in raised.value.hint

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident, LifecycleAction, Signal, incident_from_json, incident_to_json
 from affidavit.incidents.intake.event_reader import BadRecord, BundleNews, NotAFault, bundle_news, readings_of
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 import pytest
 from tests.support.investigations.incidents import an_incident
 
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident, Signal
-from affidavit.incidents.intake.foreign_alerts import ForeignAlert
 from affidavit.incidents.intake.node_gate import NodeGate, NoNodeOfOurs
+from affidavit.incidents.intake.other_account_alerts import ForeignAlert
 from affidavit.ports.node_directory import Node
 
 NODE, FOREIGN, LOOSE = "i-0a11ce0000000001", "i-0f0f0f0f0f0f0f0f0", "i-01010101010101010"

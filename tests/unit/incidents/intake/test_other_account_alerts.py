@@ -8,7 +8,7 @@ import pytest
 from tests.support.investigations.incidents import REMAINING, Bench, an_incident
 
 from affidavit.incidents.intake.delivery_handling import deliver
-from affidavit.incidents.intake.foreign_alerts import ForeignAlert, Home
+from affidavit.incidents.intake.other_account_alerts import ForeignAlert, Home
 
 HERE = Home(region="ca-central-1", account=lambda: "123456789012")
 REPORT = {"function_name": "data-processor", "error_type": "ClientError", "timestamp": "2026-01-15T10:00:00Z"}

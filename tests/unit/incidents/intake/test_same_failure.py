@@ -11,7 +11,7 @@ from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
 from tests.support.investigations.incidents import MESSAGE, REMAINING, Bench, Mailbox, Scripted, a_bench
 
 from affidavit.evidence.diagnosis import FaultType
-from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.attempt.diagnostician_port import AgentError, ErrorCategory
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.intake.delivery_handling import Delivered, deliver
 

@@ -10,7 +10,7 @@ from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
 from tests.support.investigations.incidents import IAM, Bench, a_bench, degraded
 
 from affidavit.evidence.diagnosis import Diagnosis, FaultType
-from affidavit.incidents.attempt.ledger import Entry
+from affidavit.incidents.attempt.answer_ledger import Entry
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.watchdog import Tick, tick
 

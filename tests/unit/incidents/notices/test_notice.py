@@ -15,7 +15,7 @@ from tests.support.investigations.incidents import (
 )
 
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.attempt.diagnostician_port import AgentError, ErrorCategory
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.notices.incident_notice import QUOTE_CHARACTERS, NoticeStyle, notice_of
 from affidavit.incidents.notices.plain_text import plain_text

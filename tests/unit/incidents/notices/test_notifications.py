@@ -7,7 +7,7 @@ import pytest
 from tests.support.investigations.incidents import REMAINING, Bench, Mailbox, Scripted, a_bench, an_incident
 
 from affidavit.errors import UpstreamFailed
-from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.attempt.diagnostician_port import AgentError, ErrorCategory
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.notices.notice_dispatch import MOST_TRIES
 from affidavit.incidents.store.incident_leases import LONGEST_LEASE

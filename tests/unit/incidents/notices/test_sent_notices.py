@@ -8,7 +8,7 @@ import pytest
 from tests.support.investigations.incidents import REMAINING, Bench, Mailbox, a_bench, a_channel, an_incident
 
 from affidavit.errors import UpstreamFailed
-from affidavit.incidents.attempt.diagnostician import AgentError, ErrorCategory
+from affidavit.incidents.attempt.diagnostician_port import AgentError, ErrorCategory
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.notices import notice_dispatch
 from affidavit.incidents.notices.channel import ChannelName, NoticeFilter

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from affidavit.errors import EvidenceUnavailable, InputRefused
-from affidavit.incidents.attempt.ledger import Ledger
+from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.verification.ledger_entry import entry_from_json
 
 ANSWER = {"events": [{"message": "Zugriff verweigert é 😀 \ud800", "n": 1.5}]}

@@ -9,7 +9,7 @@ from typing import cast
 
 from tests.support.investigations.incidents import REMAINING, Bench, Scripted, a_bench, an_incident
 
-from affidavit.incidents.attempt.circuit_breaker import Breaker
+from affidavit.incidents.attempt.incidents_per_hour import Breaker
 from affidavit.incidents.attempt.leased_investigation import BREAKER_REASON
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import Status

@@ -6,7 +6,7 @@ import pytest
 from tests.support.investigations.incidents import REMAINING, Bench, an_incident
 
 from affidavit.errors import InvariantBroken
-from affidavit.incidents.attempt.diagnostician import LeaseLost
+from affidavit.incidents.attempt.diagnostician_port import LeaseLost
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import Due, IncidentState, Lease, Status, state_key
 from affidavit.ports.table import ConditionFailed

@@ -7,7 +7,7 @@ import pytest
 from tests.support.investigations.incidents import REMAINING, Bench, Scripted, a_bench, an_incident, some_tokens
 
 from affidavit.errors import EvidenceUnavailable
-from affidavit.incidents.attempt.diagnostician import AgentResult, RunOutcome
+from affidavit.incidents.attempt.diagnostician_port import AgentResult, RunOutcome
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.reasoning_shortening import shortened
 from affidavit.incidents.store.stored_diagnoses import MOST_ITEM_BYTES, context_key

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.support.investigations.incidents import REMAINING, Bench, a_bench, an_incident, memory_folder
 
 from affidavit.evidence.diagnosis import NO_TOKENS
-from affidavit.incidents.attempt.diagnostician import AgentResult, LeaseLost, RunOutcome
+from affidavit.incidents.attempt.diagnostician_port import AgentResult, LeaseLost, RunOutcome
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import Due, Lease, Status
 from affidavit.incidents.supervisor import STALE_REASON

@@ -22,7 +22,7 @@ from tests.support.repairing.repaired_function import executor_role
 from tests.support.storms import only_full
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.remediation.scoped_changes import AssumedRoleDoor
+from affidavit.adapters.aws.remediation.least_privilege_calls import AssumedRoleDoor
 from affidavit.errors import NotFound, UpstreamFailed
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import Grant

@@ -8,7 +8,7 @@ import pytest
 from tests.support.repairing.remediation import a_document, a_subject
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.remediation.scoped_changes import AssumedRoleDoor
+from affidavit.adapters.aws.remediation.least_privilege_calls import AssumedRoleDoor
 from affidavit.adapters.aws.remediation.state_reader import AwsStateReader
 from affidavit.errors import InvariantBroken, UpstreamFailed
 from affidavit.ports.argument_sources import SourceKind

@@ -16,7 +16,7 @@ from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
 from affidavit.errors import EvidenceUnavailable, NotFound, UpstreamFailed
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument
 from affidavit.ports.aws_calls import Grant
 from affidavit.ports.cluster.control_plane import NodeCondition
@@ -33,7 +33,7 @@ from affidavit.remediation.record.phases import Phase
 from affidavit.remediation.review.belonging import foreign_target
 from affidavit.remediation.review.node_checks import restarts_another
 from affidavit.remediation.review.source_checks import beyond_source
-from affidavit.remediation.sources.node_identity import NodeIdentity
+from affidavit.remediation.sources.node_as_source import NodeIdentity
 from affidavit.sandbox.sandbox import Sandbox
 
 OURS = [name for name in catalog() if name.startswith("node.")]

@@ -13,7 +13,7 @@ from typing import Any, cast
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.error_translation import translated
 from affidavit.errors import NotFound
-from affidavit.ports.cluster.host_text import HostQuestion, HostText
+from affidavit.ports.cluster.off_host_logs import HostQuestion, HostText
 
 MESSAGES, DMESG = "var_log/messages", "kernel/dmesg.current"
 MOST_BYTES = 8 << 20

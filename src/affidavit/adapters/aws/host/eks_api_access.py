@@ -7,7 +7,7 @@ from typing import Any
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.error_translation import translated
-from affidavit.ports.cluster.access import ClusterPlace, ClusterReach
+from affidavit.ports.cluster.api_connection import ClusterPlace, ClusterReach
 
 _PREFIX = "k8s-aws-v1."
 # The cluster asks STS with it who we are; it must be used within a minute, the token that carries it within 15.

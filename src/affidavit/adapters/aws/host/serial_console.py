@@ -6,7 +6,7 @@ from typing import Any
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.error_translation import translated
 from affidavit.errors import UpstreamFailed
-from affidavit.ports.cluster.host_text import HostQuestion, HostText
+from affidavit.ports.cluster.off_host_logs import HostQuestion, HostText
 
 CONSOLE = "console/console_output.log"
 # Only instances on the Nitro system have their newest output; others, what EC2 kept at the last start or stop.

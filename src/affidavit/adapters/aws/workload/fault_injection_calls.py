@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.error_translation import code_of, translated
 from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
-from affidavit.changes.calls import concurrency_call
+from affidavit.changes.aws_call_builders import concurrency_call
 from affidavit.ports.json import Item
 
 # Each means that the account is already as asked.

@@ -50,7 +50,7 @@ def capture(
 
     Example: affidavit baseline capture data-processor
     """
-    from affidavit.entrypoints.known_good_captures import troubled_functions
+    from affidavit.entrypoints.known_good_function_captures import troubled_functions
     from affidavit.workloads.wire import function_name
 
     built, captures = _opened()
@@ -167,7 +167,7 @@ def _told(kept: "KnownGood") -> str:
 
 def _opened() -> "tuple[App, Captures]":
     from affidavit.bootstrap import build_app
-    from affidavit.entrypoints.known_good_captures import build_captures
+    from affidavit.entrypoints.known_good_function_captures import build_captures
     from affidavit.settings import Settings
 
     built = build_app(Settings.from_environment())

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from affidavit.entrypoints.cli.demo.repair import tell_known_good, tell_repair
+from affidavit.entrypoints.cli.demo.running_typed_commands import run_typed
 from affidavit.entrypoints.cli.demo.step_printing import Story
-from affidavit.entrypoints.cli.demo.typed_commands import run_typed
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.package_extras import need_extras
 from affidavit.errors import InputRefused, UpstreamFailed

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from affidavit.bootstrap import build_app, build_library
-from affidavit.bundle.published_results import prepare_output, publish
+from affidavit.bundle.atomic_publishing import prepare_output, publish
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.locale_safe_output import write_json
 from affidavit.entrypoints.package_extras import need_extras
@@ -23,7 +23,7 @@ from affidavit.evaluation.gates import Bound, check_gates, load_gates
 from affidavit.evaluation.history import EvaluationRun, append_run, load_history, past_run
 from affidavit.evaluation.incidents.adversarial import AdversarialResult
 from affidavit.evaluation.incidents.result import IncidentsResult
-from affidavit.evaluation.nodes.accepted_answers import accept, changes, stored_answers
+from affidavit.evaluation.nodes.answer_snapshots import accept, changes, stored_answers
 from affidavit.evaluation.nodes.result import NodesResult, nodes_result
 from affidavit.evaluation.nodes.rule_removals import Mutation, run_mutations
 from affidavit.evaluation.nodes.runs import ScenarioRun, run_scenarios

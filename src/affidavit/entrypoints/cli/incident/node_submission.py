@@ -10,7 +10,7 @@ from affidavit.bootstrap import App
 from affidavit.entrypoints.node_evidence_wiring import node_evidence
 from affidavit.entrypoints.report.terminal_output import make_console
 from affidavit.errors import InputRefused, NotFound
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident, IncidentId, Signal
 from affidavit.incidents.intake.alert_incident import INSTANCE_ID
 from affidavit.incidents.store.state import Status

@@ -16,8 +16,8 @@ from affidavit.entrypoints.report.terminal_output import make_console, text
 from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.errors import InputRefused
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.attempt.diagnostician import Diagnostician
-from affidavit.incidents.evidence.control_plane_view import TOOL as NODE_STATE
+from affidavit.incidents.attempt.diagnostician_port import Diagnostician
+from affidavit.incidents.evidence.control_plane_port import TOOL as NODE_STATE
 from affidavit.incidents.evidence.readiness import TOOL, RecordedEvidence
 from affidavit.incidents.export.cassette import Cassette, Playback, cassette_from_json
 from affidavit.incidents.export.cited_lines import CitedLines

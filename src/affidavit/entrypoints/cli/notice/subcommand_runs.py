@@ -5,7 +5,7 @@ from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.report.terminal_output import harmless
 from affidavit.errors import AffidavitError, InputRefused
 from affidavit.incidents.notices.channel import Channel, ChannelName
-from affidavit.incidents.notices.trial_notice import a_test_notice
+from affidavit.incidents.notices.channel_test_notice import a_test_notice
 from affidavit.ports.clock import SystemClock
 from affidavit.ports.notice import Notice
 from affidavit.settings import Settings

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from affidavit.bundle.layout import ANY, components
+from affidavit.bundle.file_roles import ANY, components
 from affidavit.checks.check import Check
 from affidavit.entrypoints.cli.reference.markup import anchor, block, bullets, cell, codes, literal, rule_links
 from affidavit.rules.authoring import RuleLibrary, component_files, when_it_counts

@@ -8,13 +8,13 @@ from datetime import timedelta
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.error_translation import translated
 from affidavit.adapters.aws.node_directory import Ec2NodeDirectory
-from affidavit.adapters.aws.remediation.scoped_changes import AssumedRoleDoor
+from affidavit.adapters.aws.remediation.least_privilege_calls import AssumedRoleDoor
 from affidavit.adapters.aws.remediation.state_reader import AwsStateReader
 from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.baselines.store import KnownGoodStore
 from affidavit.bootstrap import App, build_app
-from affidavit.entrypoints.diagnosis_rereading import NodeLines
+from affidavit.entrypoints.reverification_wiring import NodeLines
 from affidavit.errors import AffidavitError
 from affidavit.incidents.notices.incident_notice import NoticeStyle
 from affidavit.incidents.notices.sent_notices import ToldStates
@@ -38,8 +38,8 @@ from affidavit.remediation.plan_notices import PlanNotices
 from affidavit.remediation.plan_resolver import Resolver
 from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.store import PlanStore
-from affidavit.remediation.sources.node_identity import NodeIdentity
-from affidavit.remediation.sources.recorded_lookup import RecordedSources
+from affidavit.remediation.sources.node_as_source import NodeIdentity
+from affidavit.remediation.sources.recorded_sources import RecordedSources
 from affidavit.settings import Settings
 
 OFFLINE = "offline"

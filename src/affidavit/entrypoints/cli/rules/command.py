@@ -272,7 +272,7 @@ def _area(row: dict[str, str]) -> str:
 
 
 def _try_line(library: "RuleLibrary", line: str, path: str) -> Exit:
-    from affidavit.bundle.layout import component_of, role_of
+    from affidavit.bundle.file_roles import component_of, role_of
     from affidavit.rules.authoring import judge_line
 
     role = role_of(path)

@@ -16,7 +16,7 @@ from affidavit.entrypoints.cli.progress import progress_line
 from affidavit.entrypoints.report.terminal_output import make_console, text
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import Finding
-from affidavit.index.record import index_json
+from affidavit.index.findings_index import index_json
 from affidavit.investigation import Verification, VerifiedFinding, verify
 from affidavit.knowledge import load_knowledge
 

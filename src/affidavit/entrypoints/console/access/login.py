@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from affidavit.entrypoints.console.access.person import Person, PersonRole
 from affidavit.entrypoints.console.access.same_origin import local_path
 from affidavit.entrypoints.console.access.sessions import LIFETIME
-from affidavit.entrypoints.console.page_requests import (
+from affidavit.entrypoints.console.guarded_page_requests import (
     ConsolePage,
     Visit,
     cookie_name,

@@ -16,7 +16,7 @@ from affidavit.entrypoints.console.access.login import logged_in
 from affidavit.entrypoints.console.access.oidc import OidcLogin
 from affidavit.entrypoints.console.access.same_origin import local_path
 from affidavit.entrypoints.console.access.sessions import OneTime
-from affidavit.entrypoints.console.page_requests import error_page, refuse_other_hosts, status_of
+from affidavit.entrypoints.console.guarded_page_requests import error_page, refuse_other_hosts, status_of
 from affidavit.entrypoints.console.services import LOGIN_TIME, ConsoleServices
 from affidavit.errors import AffidavitError
 

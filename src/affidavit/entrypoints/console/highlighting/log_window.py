@@ -13,8 +13,8 @@ from affidavit.errors import InputRefused
 from affidavit.evidence.finding import ByteRange
 from affidavit.evidence.utf16 import text_of
 from affidavit.nodes.library.files_by_key import log_file
-from affidavit.nodes.library.hidden_text import HiddenSpans
 from affidavit.nodes.library.indexed_bundles import Library
+from affidavit.nodes.library.redacted_spans import HiddenSpans
 
 LINES: Final = 200
 # A page of it stays under 300 KB, markup included.

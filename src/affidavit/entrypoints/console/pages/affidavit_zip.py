@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from starlette.responses import Response
 
-from affidavit.entrypoints.console.page_requests import Visit
+from affidavit.entrypoints.console.guarded_page_requests import Visit
 from affidavit.entrypoints.console.rendering import render
 from affidavit.errors import EvidenceUnavailable
 from affidavit.incidents.export.cassette import cassette_to_json, record

@@ -7,12 +7,12 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from affidavit.bootstrap import OBJECTS
-from affidavit.entrypoints.console.page_requests import Section, Visit
+from affidavit.entrypoints.console.guarded_page_requests import Section, Visit
 from affidavit.errors import AffidavitError
 from affidavit.fleet.answer import FleetAnswer
 from affidavit.fleet.local_query import ask_folder
 from affidavit.fleet.questions import QUESTIONS, question
-from affidavit.fleet.sql_inquiry import Inquiry
+from affidavit.fleet.sql_with_values import Inquiry
 
 _BARS: Final = 20
 

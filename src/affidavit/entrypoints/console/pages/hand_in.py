@@ -14,7 +14,7 @@ from urllib.parse import quote
 from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse, Response
 
-from affidavit.entrypoints.console.page_requests import Section, Visit
+from affidavit.entrypoints.console.guarded_page_requests import Section, Visit
 from affidavit.errors import AffidavitError, InputRefused
 from affidavit.incidents.incident import Incident, IncidentId
 from affidavit.incidents.intake.alert_incident import NotAFault

@@ -10,15 +10,15 @@ from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
+from affidavit.entrypoints.console.guarded_page_requests import Section, Visit
 from affidavit.entrypoints.console.live_updates import address_of, is_awaited
-from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.entrypoints.console.plans.pages import open_plan
 from affidavit.entrypoints.console.services import ReadIncident
 from affidavit.errors import AffidavitError, Conflict
-from affidavit.evidence.subject import SubjectKind
+from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.reading.incident_view import ClaimView, hidden_view, view_of
-from affidavit.incidents.reading.journal import JournalStep, journal
+from affidavit.incidents.reading.investigation_journal import JournalStep, journal
 from affidavit.incidents.store.state import Status
 from affidavit.ports.json import JsonValue
 from affidavit.settings import Switch

@@ -7,12 +7,12 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from affidavit.entrypoints.console.page_requests import Section, Visit
-from affidavit.evidence.subject import SubjectKind
+from affidavit.entrypoints.console.guarded_page_requests import Section, Visit
+from affidavit.evidence.incident_subject import SubjectKind
+from affidavit.incidents.reading.diagnosis_reverification import Reread
 from affidavit.incidents.reading.incident_view import IncidentView, hidden_view, view_of
-from affidavit.incidents.reading.journal import JournalStep, journal
+from affidavit.incidents.reading.investigation_journal import JournalStep, journal
 from affidavit.incidents.reading.listing import IncidentFilter, IncidentPage, ListedIncident
-from affidavit.incidents.reading.rereading import Reread
 from affidavit.incidents.store.state import Status
 
 STATES: Final[dict[str, frozenset[Status]]] = {

@@ -9,8 +9,8 @@ from urllib.parse import quote, urlencode
 from starlette.responses import RedirectResponse, Response
 
 from affidavit.entrypoints.console.access.person import PersonRole
+from affidavit.entrypoints.console.guarded_page_requests import Section, Visit
 from affidavit.entrypoints.console.highlighting.log_window import LogFile, log_window, open_log
-from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import ByteRange, Finding
 from affidavit.nodes.library.object_keys import bundle_key

@@ -9,11 +9,11 @@ from urllib.parse import quote
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from affidavit.entrypoints.console.page_requests import Section, Visit
+from affidavit.entrypoints.console.guarded_page_requests import Section, Visit
 from affidavit.entrypoints.console.rendering import render
 from affidavit.entrypoints.report.html import report_parts
-from affidavit.entrypoints.report.library_analysis import library_analysis
 from affidavit.entrypoints.report.long_line_excerpts import QuotedLines
+from affidavit.entrypoints.report.stored_bundle_analysis import library_analysis
 from affidavit.errors import AffidavitError
 from affidavit.index.filtered import view
 from affidavit.nodes.correlation.correlate import correlate

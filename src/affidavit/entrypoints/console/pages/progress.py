@@ -5,10 +5,10 @@ from typing import Any
 
 from starlette.responses import Response
 
+from affidavit.entrypoints.console.guarded_page_requests import Visit
 from affidavit.entrypoints.console.live_updates import LiveLook, followed
-from affidavit.entrypoints.console.page_requests import Visit
 from affidavit.entrypoints.console.pages.incident import is_followed, live_part, since_of, steps_of
-from affidavit.incidents.reading.journal import JournalStep
+from affidavit.incidents.reading.investigation_journal import JournalStep
 
 
 def show_progress(visit: Visit) -> Response:

@@ -5,11 +5,11 @@ from http import HTTPStatus
 
 from starlette.responses import RedirectResponse, Response
 
-from affidavit.entrypoints.console.page_requests import Section, Visit
+from affidavit.entrypoints.console.guarded_page_requests import Section, Visit
 from affidavit.entrypoints.doctor.installation import installation
 from affidavit.entrypoints.doctor.model_trial import TrialVerdict, tried_model
 from affidavit.errors import AffidavitError, NotFound
-from affidavit.incidents.notices.trial_notice import a_test_notice
+from affidavit.incidents.notices.channel_test_notice import a_test_notice
 from affidavit.settings import Settings
 
 _ACTIONS = 30

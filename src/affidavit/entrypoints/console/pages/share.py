@@ -6,7 +6,7 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from affidavit.entrypoints.console.page_requests import Section, Visit, error_page, refuse_other_hosts
+from affidavit.entrypoints.console.guarded_page_requests import Section, Visit, error_page, refuse_other_hosts
 from affidavit.entrypoints.console.rendering import render
 from affidavit.entrypoints.console.services import ConsoleServices
 from affidavit.errors import AffidavitError, NotFound

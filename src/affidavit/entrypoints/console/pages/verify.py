@@ -9,15 +9,15 @@ from typing import IO, Any, Final
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from affidavit.entrypoints.console.page_requests import Section, Visit
+from affidavit.entrypoints.console.guarded_page_requests import Section, Visit
 from affidavit.entrypoints.console.pages.affidavit_zip import CASSETTE
 from affidavit.entrypoints.report.content import place
 from affidavit.errors import InputRefused
 from affidavit.evidence.citation_check import ByteSource
-from affidavit.incidents.attempt.allowed_names import about_incident
+from affidavit.incidents.attempt.incident_names import about_incident
 from affidavit.incidents.export.cassette import Cassette, cassette_from_json
 from affidavit.incidents.export.cited_lines import CitedLines
-from affidavit.index.record import FindingsIndex, index_from_json
+from affidavit.index.findings_index import FindingsIndex, index_from_json
 from affidavit.index.redacted import check_redacted
 from affidavit.verification.assess import assess
 

@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from starlette.responses import RedirectResponse, Response
 
-from affidavit.entrypoints.console.page_requests import Section, Visit
+from affidavit.entrypoints.console.guarded_page_requests import Section, Visit
 from affidavit.entrypoints.console.plans.repair_services import PlanRunner
 from affidavit.errors import AffidavitError, Conflict, InputRefused
 from affidavit.remediation.approvals.people import Approver, check_may_approve

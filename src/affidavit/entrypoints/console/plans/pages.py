@@ -4,8 +4,8 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from affidavit.entrypoints.console.guarded_page_requests import Section, Visit
 from affidavit.entrypoints.console.live_updates import LiveLook, address_of, followed, is_awaited
-from affidavit.entrypoints.console.page_requests import Section, Visit
 from affidavit.entrypoints.console.plans.plan_listing import latest
 from affidavit.entrypoints.console.plans.plan_view import shown_actions
 from affidavit.errors import AffidavitError

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from affidavit.incidents.intake.hooks.readers import HookSource
-from affidavit.wire.signed_body import SIGNATURE_HEADER, TIMESTAMP_HEADER, is_signed
+from affidavit.wire.body_signature import SIGNATURE_HEADER, TIMESTAMP_HEADER, is_signed
 
 WINDOW = timedelta(minutes=5)
 # The name that Grafana's pages and form show, and the one that it uses where the form's field is left empty.

@@ -4,7 +4,7 @@ from affidavit.collection import answers as collected
 from affidavit.collection import requests as collecting
 from affidavit.entrypoints.mcp.scopes import AccessScope
 from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset
-from affidavit.entrypoints.mcp.tools.workload_requests import with_budget
+from affidavit.entrypoints.mcp.tools.workload_byte_limit import with_budget
 from affidavit.nodes.wire import (
     correlate,
     files,

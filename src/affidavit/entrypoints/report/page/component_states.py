@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from affidavit.bundle.layout import components
+from affidavit.bundle.file_roles import components
 from affidavit.bundle.unpacked_bundle import StoredBundle
 from affidavit.entrypoints.report.content import span_of
 from affidavit.evidence.finding import Finding

@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from affidavit.bundle.layout import glob_pattern
+from affidavit.bundle.file_roles import glob_pattern
 from affidavit.errors import AffidavitError
 from affidavit.evaluation.nodes.bundles import place
 from affidavit.evaluation.nodes.runs import Quiet

@@ -7,7 +7,7 @@ from pydantic import JsonValue as PydanticJson
 
 from affidavit.errors import NotFound
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 
 from affidavit.errors import InputRefused
-from affidavit.evidence.subject import Subject
+from affidavit.evidence.incident_subject import Subject
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.arns import parse_arn

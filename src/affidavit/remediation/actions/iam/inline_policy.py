@@ -5,16 +5,16 @@ from typing import cast
 
 from pydantic import JsonValue as PydanticJson
 
-from affidavit.changes.calls import inline_policy_call
+from affidavit.changes.aws_call_builders import inline_policy_call
 from affidavit.errors import NotFound
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.iam.function_role import policy_document, role_name, role_of
-from affidavit.remediation.actions.iam.policy_scope import forbidden_grants
+from affidavit.remediation.actions.iam.policy_comparison import forbidden_grants
 from affidavit.remediation.actions.source_document_values import at_path
 from affidavit.remediation.actions.trail_event_fields import is_call, requested
 from affidavit.remediation.plan.plan_record import UndoClass

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.evidence.subject import Subject, SubjectKind
+from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item
