@@ -12,8 +12,8 @@ from affidavit.ports.clock import Clock
 from affidavit.ports.json import JsonValue
 from affidavit.ports.workload_inspector import WorkloadInspector
 from affidavit.workloads.baseline_diff import baseline_diff
-from affidavit.workloads.config import lambda_config
 from affidavit.workloads.iam import iam_state
+from affidavit.workloads.lambda_config_answer import lambda_config
 from affidavit.workloads.logs import recent_logs
 from affidavit.workloads.network import network_state
 from affidavit.workloads.recent_changes import recent_changes

@@ -25,9 +25,9 @@ from affidavit.remediation.approvals.people import Approver, IdentityProof
 from affidavit.remediation.approvals.plan_decisions import Approvals
 from affidavit.remediation.citation_rereading import StoredCitations, diagnosis_digest
 from affidavit.remediation.execution.executor import Executor
-from affidavit.remediation.execution.executor_tools import ExecutorTools
 from affidavit.remediation.execution.function_symptoms import SymptomSeen
 from affidavit.remediation.execution.other_writers import Bystanders
+from affidavit.remediation.execution.shared_executor_steps import ExecutorTools
 from affidavit.remediation.execution.start_limits import Starts
 from affidavit.remediation.kill_switch import KillSwitch
 from affidavit.remediation.plan.plan_record import Action, OnFailedProof, Plan, PlanId, Symptom

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
+from affidavit.agent.subjects.control_plane_in_diagnosis import NODE_STATE, answer_of, with_control_plane
 from affidavit.agent.subjects.investigable import OutOfScope, Scope
 from affidavit.agent.subjects.node_bundle_diagnosis import conclude
-from affidavit.agent.subjects.node_control_plane import NODE_STATE, answer_of, with_control_plane
 from affidavit.agent.subjects.node_prompt import PROMPT
 from affidavit.agent.subjects.node_tools import (
     ANSWERS,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from affidavit.agent.subjects.node_control_plane import with_control_plane
+from affidavit.agent.subjects.control_plane_in_diagnosis import with_control_plane
 from affidavit.agent.subjects.node_tools import ERRORS, TRIAGE
 from affidavit.evidence.diagnosis import (
     Diagnosis,

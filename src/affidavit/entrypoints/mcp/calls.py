@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from affidavit.entrypoints.mcp.scopes import ALL_SCOPES, AccessScope
 from affidavit.entrypoints.mcp.services import Services
 from affidavit.entrypoints.mcp.tool_errors import bad_arguments, failure, shape
-from affidavit.entrypoints.mcp.tools.debug_hashes import envelope
+from affidavit.entrypoints.mcp.tools.answer_debug_envelope import envelope
 from affidavit.entrypoints.mcp.tools.deprecated_calls import as_meant
 from affidavit.entrypoints.mcp.tools.schemas import DEBUG, arguments_of
 from affidavit.entrypoints.mcp.tools.tool import Tool

@@ -14,7 +14,8 @@ from affidavit.ports.table import ConditionFailed
 from affidavit.remediation.always_refused import refused_calls
 from affidavit.remediation.approvals.people import others_than
 from affidavit.remediation.approvals.plan_decisions import Approvals
-from affidavit.remediation.execution.executor_tools import (
+from affidavit.remediation.execution.other_writers import READ_AT, REQUEST_IDS, request_ids
+from affidavit.remediation.execution.shared_executor_steps import (
     BY,
     LOOK_SECONDS,
     ExecutorTools,
@@ -24,7 +25,6 @@ from affidavit.remediation.execution.executor_tools import (
     is_same,
     type_of,
 )
-from affidavit.remediation.execution.other_writers import READ_AT, REQUEST_IDS, request_ids
 from affidavit.remediation.execution.undoing import Undoing
 from affidavit.remediation.execution.unseen_outcomes import Settling
 from affidavit.remediation.kill_switch import RemediationStopped

@@ -7,7 +7,8 @@ from affidavit.errors import AffidavitError
 from affidavit.ports.aws_calls import ApiCall, Changer
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.action_type import Aim
-from affidavit.remediation.execution.executor_tools import (
+from affidavit.remediation.execution.other_writers import CALLED_AT, READ_AT, REQUEST_IDS, request_ids
+from affidavit.remediation.execution.shared_executor_steps import (
     ExecutorTools,
     TakenOver,
     aim_of,
@@ -15,7 +16,6 @@ from affidavit.remediation.execution.executor_tools import (
     is_same,
     type_of,
 )
-from affidavit.remediation.execution.other_writers import CALLED_AT, READ_AT, REQUEST_IDS, request_ids
 from affidavit.remediation.plan.plan_record import Action, Plan, UndoClass
 from affidavit.remediation.plan.rendering import unified
 from affidavit.remediation.record.chain import RecordEntry

@@ -8,7 +8,7 @@ from affidavit.errors import AffidavitError, Conflict
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Reading
 from affidavit.remediation.actions.catalog import patience
-from affidavit.remediation.execution.executor_tools import LOOK_SECONDS, ExecutorTools, aim_of, is_same, type_of
+from affidavit.remediation.execution.shared_executor_steps import LOOK_SECONDS, ExecutorTools, aim_of, is_same, type_of
 from affidavit.remediation.execution.undoing import Undoing
 from affidavit.remediation.plan.plan_record import Action, Plan
 from affidavit.remediation.plan.rendering import unified

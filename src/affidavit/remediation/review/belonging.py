@@ -7,7 +7,7 @@ from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.plan.plan_record import Action
-from affidavit.remediation.review.source_reading import keeps, last, listed, mapping
+from affidavit.remediation.review.source_document_fields import keeps, last, listed, mapping
 
 
 def foreign_target(action: Action, subject: Subject, said: SourceDocument, reader: StateReader) -> Iterator[str]:

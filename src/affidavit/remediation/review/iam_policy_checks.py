@@ -7,7 +7,7 @@ from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.iam.policy_comparison import widenings
 from affidavit.remediation.plan.plan_record import Action
-from affidavit.remediation.review.source_reading import asked, kept, last, mapping, policy
+from affidavit.remediation.review.source_document_fields import asked, kept, last, mapping, policy
 
 
 def widened_policy(action: Action, said: SourceDocument, reader: StateReader) -> Iterator[str]:

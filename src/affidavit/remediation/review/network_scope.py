@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from affidavit.ports.json import Item, JsonValue
-from affidavit.remediation.review.source_reading import listed, mapping
+from affidavit.remediation.review.source_document_fields import listed, mapping
 
 # The list a range stands in, the name of its value, and what CloudTrail calls the list.
 _RANGES = (

@@ -5,7 +5,7 @@ from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.nodes.pinned_document import NAME, content_digest, document_content
 from affidavit.remediation.plan.plan_record import Action
-from affidavit.remediation.review.source_reading import mapping
+from affidavit.remediation.review.source_document_fields import mapping
 
 _OPERATIONS = {
     "node.service.restart": {"restart-kubelet", "restart-containerd"},

@@ -16,7 +16,16 @@ from affidavit.remediation.review.node_checks import (
     is_this_node,
     runs_our_document,
 )
-from affidavit.remediation.review.source_reading import asked, is_call, is_function, keeps, kept, last, listed, mapping
+from affidavit.remediation.review.source_document_fields import (
+    asked,
+    is_call,
+    is_function,
+    keeps,
+    kept,
+    last,
+    listed,
+    mapping,
+)
 
 Check = Callable[[Item, str, SourceDocument], bool]
 """Of the arguments and the target: whether the source says so."""

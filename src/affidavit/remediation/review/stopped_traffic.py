@@ -3,7 +3,7 @@
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.iam.policy_comparison import statements
 from affidavit.remediation.plan.plan_record import Action
-from affidavit.remediation.review.source_reading import mapping
+from affidavit.remediation.review.source_document_fields import mapping
 
 # What an action leads to, and the value with which nothing runs, passes or is allowed any more.
 _STOPS: tuple[tuple[str, object], ...] = (

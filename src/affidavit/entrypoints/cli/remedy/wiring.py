@@ -28,10 +28,10 @@ from affidavit.remediation.approvals.plan_decisions import Approvals
 from affidavit.remediation.citation_rereading import StoredCitations
 from affidavit.remediation.critic import Critic
 from affidavit.remediation.execution.executor import Executor
-from affidavit.remediation.execution.executor_tools import ExecutorTools
 from affidavit.remediation.execution.function_symptoms import FunctionRuns
 from affidavit.remediation.execution.node_symptoms import NodeReadiness, SymptomsByKind
 from affidavit.remediation.execution.other_writers import Bystanders
+from affidavit.remediation.execution.shared_executor_steps import ExecutorTools
 from affidavit.remediation.execution.start_limits import Starts
 from affidavit.remediation.kill_switch import KillSwitch
 from affidavit.remediation.plan_notices import PlanNotices
