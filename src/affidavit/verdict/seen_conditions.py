@@ -129,9 +129,17 @@ def see(findings: Sequence[Finding], graph: CausalGraph, lines: Mapping[str, str
 
 
 def _folded(condition: Condition, signs: Iterable[tuple[int, Finding]]) -> SeenCondition:
-    """Orders findings: open before ended, then by sign, then by time."""
-    ordered = sorted(signs, key=lambda sign: (sign[1].state in (*_ENDED, *_HARMLESS), sign[0], *_time(sign[1])))
-    return SeenCondition(condition=condition, findings=tuple(finding for _, finding in ordered))
+    """Orders findings: open before ended, then by sign, then by time. What was only measured at the collection goes
+    behind lines of an earlier sign, also behind such as ended: it confirms them."""
+    told = [*signs]
+    first = min((place for place, finding in told if finding.first_seen is not None), default=0)
+
+    def order(sign: tuple[int, Finding]) -> tuple[object, ...]:
+        place, finding = sign
+        confirms = finding.first_seen is None and place > first
+        return confirms or finding.state in (*_ENDED, *_HARMLESS), place, *_time(finding)
+
+    return SeenCondition(condition=condition, findings=tuple(finding for _, finding in sorted(told, key=order)))
 
 
 def _outbreaks(finding: Finding) -> Iterator[tuple[datetime, datetime]]:

@@ -151,6 +151,13 @@ DMESG = {
             "2026-01-10T08:00:00",
             "last_reboot",
         ),
+        (
+            {"kernel/dmesg.human.current": b"[Sat Jan 10 08:00:00 2026] Linux version 6.12.40\n"},
+            "2026-01-10T08:00:00",
+            "dmesg.human.current",
+        ),
+        # The ring buffer has lost its beginning.
+        ({"kernel/dmesg.human.current": b"[Sat Jan 10 08:00:00 2026] eth0: link up\n"}, None, "unknown"),
         ({"kernel/dmesg.current": b"[ 1.000000] x\n"}, None, "unknown"),
     ],
 )

@@ -451,3 +451,12 @@ def test_a_usual_limit_confirms_the_fault_that_shows_and_does_not_lead_in_its_pl
     verdict = verdict_on(limit, full, seen("coredns.upstream-timeout", 1))
     assert [cause.evidence for cause in verdict.root_causes] == [("F-002", "F-001")]
     assert verdict.root_causes[0].explains == ("F-003",)
+
+
+def test_what_was_measured_at_the_collection_stands_behind_the_kill_that_it_confirms() -> None:
+    verdict = verdict_on(
+        seen("system.memory-nearly-used", None),
+        seen("systemd.node-service-oom-killed", 5, until=6, state=FaultState.RECOVERED),
+        seen("kubelet.container-runtime-down", 6),
+    )
+    assert verdict.root_causes[0].evidence[:2] == ("F-002", "F-001")

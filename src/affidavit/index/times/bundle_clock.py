@@ -217,7 +217,17 @@ def _booted(logs: Mapping[str, Path], collected_at: datetime | None) -> tuple[da
             if clock is StampKind.YEARLESS:
                 times = _with_year(np.array([stamp], dtype=np.int64), collected_at)
                 return time_of(int(times[0])), "last_reboot"
-    return None, "unknown"
+    return _first_kernel_line(logs) or (None, "unknown")
+
+
+def _first_kernel_line(logs: Mapping[str, Path]) -> tuple[datetime, str] | None:
+    """The kernel tells its version first of all, as long as the log still has its beginning."""
+    for _, text in _texts(logs, "kernel/dmesg.human.current"):
+        line = text.partition(b"\n")[0]
+        clock, stamp = stamp_of(line)
+        if clock is StampKind.ABSOLUTE and b"] Linux version " in line and (booted := _plausible(time_of(stamp))):
+            return booted, "dmesg.human.current"
+    return None
 
 
 def _iso_time(text: bytes) -> datetime | None:
