@@ -16,8 +16,8 @@ from botocore.exceptions import ClientError
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.fault_injection_calls import AwsFaultTarget
+from affidavit.chaos.fault_planning import plan_revoke
 from affidavit.chaos.injectable_faults import RevokeTarget
-from affidavit.chaos.plans import plan_revoke
 from affidavit.sandbox.account.node_archives import archive_of
 from affidavit.sandbox.account.nodes import FleetNode
 from tests.infra.conftest import ROOT

@@ -9,8 +9,8 @@ from affidavit.evidence.finding import Evidence, excerpt_of
 from affidavit.index.content_id import content_id
 from affidavit.index.findings_index import FindingsIndex, index_document, index_from_json
 from affidavit.redaction.answer import redact_answer
-from affidavit.redaction.quote_check import is_redacted, stands_in
 from affidavit.redaction.redact import Redactor
+from affidavit.redaction.redacted_quote_check import is_redacted, stands_in
 
 _REDACTOR = Redactor()
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from affidavit.errors import InputRefused, InvariantBroken
 from affidavit.matching.engine_cache import Scratches, engine_name, keep_engine, load_engine
 from affidavit.matching.needle_cache import expressions_of, kept_needles
-from affidavit.matching.patterns import block_form, byte_options
+from affidavit.matching.pattern_language import block_form, byte_options
 from affidavit.matching.re2_until_hyperscan_pays import ThriftyMatcher
 
 SLOT_BITS = 16

@@ -10,7 +10,7 @@ from importlib.resources import files
 from affidavit.matching.disk_cache import keep, read_kept
 from affidavit.matching.looser_patterns import looser
 from affidavit.matching.needles import Needles, needles_of
-from affidavit.matching.patterns import block_form
+from affidavit.matching.pattern_language import block_form
 
 NEEDLES = "needles"
 _MOST = 64

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from affidavit.evidence.finding import EXCERPT_CHARACTERS
 from affidavit.ports.json import JsonValue
-from affidavit.redaction.detector_batches import Reply
+from affidavit.redaction.batched_detection import Reply
 from affidavit.redaction.redact import ALONE, Around, Redacted, Redactor, hide_entities
 
 Change: TypeAlias = Callable[[str, str, bool], str]

@@ -17,7 +17,7 @@ import re2
 
 from affidavit.errors import InputRefused
 from affidavit.matching.engine_cache import Scratches, engine_name, keep_engine, load_engine
-from affidavit.matching.patterns import byte_options
+from affidavit.matching.pattern_language import byte_options
 from affidavit.matching.regex_tree import Alternation, Atom, Hide, Repeat, Sequence, Tree, parse, written
 from affidavit.redaction.pattern import Pattern
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
 
+from affidavit.redaction.batched_detection import PersonalDataInquiry
 from affidavit.redaction.cut_off_secrets import SHORTEST_UNNAMED, CutOff
-from affidavit.redaction.detector_batches import PersonalDataInquiry
 from affidavit.redaction.engine import Engine, Span
 from affidavit.redaction.pattern import PatternKind
 from affidavit.redaction.pattern_loading import load_patterns

@@ -22,10 +22,10 @@ from affidavit.remediation.citation_rereading import Citations
 from affidavit.remediation.plan.plan_record import POLICY_VERSION, Action, Plan, UndoClass
 from affidavit.remediation.plan.rendering import rendered
 from affidavit.remediation.plan.seal import plan_bytes, seal_of, sha256_of
+from affidavit.remediation.review.action_matches_source import beyond_source
 from affidavit.remediation.review.belonging import foreign_target
 from affidavit.remediation.review.iam_policy_checks import widened_policy
 from affidavit.remediation.review.node_checks import restarts_another
-from affidavit.remediation.review.source_checks import beyond_source
 from affidavit.remediation.review.stopped_traffic import stops_traffic
 
 LONGEST = timedelta(hours=4)

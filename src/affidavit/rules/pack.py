@@ -13,7 +13,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from affidavit.errors import InputRefused
-from affidavit.matching.patterns import Wordings
+from affidavit.matching.pattern_language import Wordings
 from affidavit.matching.yaml_cache import Parsed, read_yaml
 from affidavit.rules.entities import capture_problem, check_entities
 from affidavit.rules.passed_sample_checks import once

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from affidavit.errors import InputRefused
-from affidavit.matching.patterns import Wordings
+from affidavit.matching.pattern_language import Wordings
 
 _MOST_REPEATED = 64
 # A piece of a pattern: an escape, a class, the beginning of a group, a repetition, or one character.

@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from affidavit.errors import InputRefused
-from affidavit.matching.patterns import Wordings
+from affidavit.matching.pattern_language import Wordings
 from affidavit.rules.pattern_text_generation import TOKEN, example
 from affidavit.rules.rule import Rule
 

@@ -19,7 +19,7 @@ from affidavit.bundle.file_roles import (
     role_of,
 )
 from affidavit.evidence.severity import Severity
-from affidavit.matching.patterns import Wordings
+from affidavit.matching.pattern_language import Wordings
 from affidavit.rules.entities import EntityPatterns, with_captures
 
 Sentence = Annotated[str, Field(min_length=8, max_length=300)]

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from affidavit.verdict.condition import CauseRole
+from affidavit.verdict.cause_before_effect import NodeClocks, can_precede, fell_silent_together
 from affidavit.verdict.graph import CausalGraph, CausalPath
+from affidavit.verdict.node_condition import CauseRole
 from affidavit.verdict.seen_conditions import SeenCondition, lines_by_file
-from affidavit.verdict.timing import NodeClocks, can_precede, fell_silent_together
 
 # When at least this share of an effect's lines also belongs to the cause, the lines name their own cause.
 _MOSTLY = 0.5

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.finding import Finding
-from affidavit.verdict.condition import CauseRole
 from affidavit.verdict.graph import CausalPath
+from affidavit.verdict.node_condition import CauseRole
 from affidavit.verdict.seen_conditions import SeenCondition
 
 # Two daemons log the same event within seconds of each other, in either order.

@@ -18,10 +18,10 @@ from affidavit.evidence.verdict import (
     VerdictState,
 )
 from affidavit.verdict.causal_links import AcceptedLink, accepted_links
-from affidavit.verdict.condition import CauseRole
+from affidavit.verdict.cause_before_effect import NodeClocks, clock_seconds, read_clocks
 from affidavit.verdict.graph import CausalGraph
+from affidavit.verdict.node_condition import CauseRole
 from affidavit.verdict.seen_conditions import SeenCondition, see
-from affidavit.verdict.timing import NodeClocks, clock_seconds, read_clocks
 from affidavit.verdict.unseen_causes import absent_of, candidates
 from affidavit.verdict.wording import entity_line, summary_of, unjudged
 

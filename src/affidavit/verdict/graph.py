@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import Finding
 from affidavit.matching.yaml_cache import read_yaml
-from affidavit.verdict.condition import CauseRole, Condition, ShownBy
+from affidavit.verdict.node_condition import CauseRole, Condition, ShownBy
 
 _CONDITIONS = TypeAdapter(tuple[Condition, ...])
 # The most unseen steps between a cause and an effect. With more, one of them would have been seen.

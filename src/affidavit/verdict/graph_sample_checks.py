@@ -11,8 +11,8 @@ from affidavit.evidence.finding import Evidence, FaultState, Finding, LineRange,
 from affidavit.knowledge import Knowledge, load_knowledge
 from affidavit.rules.passed_sample_checks import once
 from affidavit.verdict.conclude import VerdictInput, conclude
-from affidavit.verdict.condition import Condition, GraphSample
 from affidavit.verdict.graph import CausalGraph, load_graph
+from affidavit.verdict.node_condition import Condition, GraphSample
 
 _SEEN = re.compile(r"([a-z0-9.-]+)(?: \+(\d+))?(?: ([a-z]+)=(\S+))?")
 _START = datetime(2026, 1, 15, 10, tzinfo=UTC)

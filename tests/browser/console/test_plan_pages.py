@@ -13,7 +13,7 @@ from affidavit.evidence.diagnosis import FaultType
 from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident
 from affidavit.remediation.record.check import broken_record
-from affidavit.remediation.sources.recorded_sources import RecordedSources
+from affidavit.remediation.sources.argument_source_lookup import RecordedSources
 from affidavit.sandbox.sandbox import Sandbox
 from tests.browser.chromium import needs_chromium
 from tests.browser.console.filled import visited, watched

@@ -16,7 +16,7 @@ from tests.support.investigations.incidents import an_incident
 from affidavit.adapters.aws import mcp_api_key
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.mcp_api_key import SsmApiKey, get_mcp_api_key
-from affidavit.entrypoints.lambdas import on_incident, on_watchdog_tick, secret_renewal
+from affidavit.entrypoints.lambdas import on_incident, on_watchdog_tick, secret_rereading
 from affidavit.errors import InputRefused
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.incident_leases import IncidentStates
@@ -157,7 +157,7 @@ def test_a_deployed_function_reads_its_secrets_from_parameter_store_and_reads_th
     assert (app.settings.slack_bot_token, app.settings.chat_api_key) == ("first", "")
     ssm.put_parameter(Name=f"{path}/SLACK_BOT_TOKEN", Value="second", Type="SecureString", Overwrite=True)
     now = [time.monotonic()]
-    monkeypatch.setattr(secret_renewal, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(secret_rereading, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(on_incident.renew, "_since", now[0])
     for later, token in ((800, "first"), (200, "second")):
         now[0] += later

@@ -14,9 +14,9 @@ from tests.support.processes.chaos_child import act
 
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.chaos.allowed_targets import TAG
+from affidavit.chaos.fault_planning import plan_network, plan_revoke, plan_throttle
 from affidavit.chaos.inject_and_restore import inject, restore, saved_experiments
 from affidavit.chaos.injectable_faults import InjectedFault, NetworkMethod, RevokeTarget
-from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.errors import Conflict, InputRefused, NotFound
 from affidavit.ports.clock import SystemClock
 from affidavit.ports.table import Table

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from tests.support.investigations.workload_account import ACCOUNT, Stage
 
+from affidavit.chaos.fault_planning import plan_network, plan_revoke, plan_throttle
 from affidavit.chaos.inject_and_restore import inject, restore
 from affidavit.chaos.injectable_faults import InjectedFault, NetworkMethod, RevokeTarget
-from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.ports.clock import SystemClock
 from affidavit.ports.table import Table
 from affidavit.sandbox.account.function_account import package

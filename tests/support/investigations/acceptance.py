@@ -16,9 +16,9 @@ from botocore.exceptions import ClientError
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.fault_injection_calls import AwsFaultTarget
 from affidavit.bootstrap import App, build_app
+from affidavit.chaos.fault_planning import plan_network, plan_revoke, plan_throttle
 from affidavit.chaos.inject_and_restore import inject, restore
 from affidavit.chaos.injectable_faults import InjectedFault, NetworkMethod, RevokeTarget
-from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.incidents.store.state import IncidentState
 from affidavit.incidents.store.stored_diagnoses import IncidentContext

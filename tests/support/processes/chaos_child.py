@@ -9,9 +9,9 @@ from typing import Any
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.fault_injection_calls import AwsFaultTarget
 from affidavit.adapters.local.table import SqliteTable
+from affidavit.chaos.fault_planning import plan_network, plan_revoke, plan_throttle
 from affidavit.chaos.inject_and_restore import inject, restore
 from affidavit.chaos.injectable_faults import InjectedFault, NetworkMethod, RevokeTarget
-from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.ports.clock import SystemClock
 from tests.support.investigations.workload_account import ACCOUNT, REGION
 

@@ -15,7 +15,7 @@ from affidavit.adapters.aws.comprehend import MOST_BYTES, ComprehendDetector
 from affidavit.entrypoints.mcp.wiring import Wish, build_calls
 from affidavit.errors import Throttled, UpstreamFailed
 from affidavit.redaction.answer import WITHHELD, redact_answer
-from affidavit.redaction.detector_batches import PersonalDataInquiry
+from affidavit.redaction.batched_detection import PersonalDataInquiry
 from affidavit.redaction.redact import Redactor
 from affidavit.settings import Settings
 

@@ -14,8 +14,8 @@ from affidavit.changes.reversible import (
     InlinePolicyChange,
 )
 from affidavit.chaos.allowed_targets import check_allowed
+from affidavit.chaos.fault_planning import plan_network, plan_revoke, plan_throttle
 from affidavit.chaos.injectable_faults import NetworkMethod, RevokeTarget
-from affidavit.chaos.plans import plan_network, plan_revoke, plan_throttle
 from affidavit.errors import InputRefused
 
 

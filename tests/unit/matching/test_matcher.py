@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from affidavit.matching.matcher import ROOM, SLOT_BITS, compile_matcher
-from affidavit.matching.patterns import Wordings
+from affidavit.matching.pattern_language import Wordings
 
 # The engine misses ends of these when nothing stands behind its input.
 PATTERNS = ("a$", "b+$", r"(?i)(?:a|bk)b*[ab]", "err$", "^ab", r"k\d*$")

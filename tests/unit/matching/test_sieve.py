@@ -8,7 +8,7 @@ import pytest
 from affidavit.matching.looser_patterns import looser
 from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher
 from affidavit.matching.needles import needles_of, required_texts
-from affidavit.matching.patterns import Wordings
+from affidavit.matching.pattern_language import Wordings
 from affidavit.matching.sieve import DENSE, SievedMatcher, is_sieve_ready, sieve_of, without_text
 from affidavit.rules.pack import load_pack
 from affidavit.rules.rule import placed

@@ -14,7 +14,7 @@ from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
 from affidavit.index.findings_index import ClockNote, FindingsIndex, summarize
 from affidavit.knowledge import load_knowledge
-from affidavit.nodes.correlation.chains import known_chains
+from affidavit.nodes.correlation.causal_chains import known_chains
 from affidavit.nodes.correlation.correlate import correlate
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)

@@ -15,8 +15,8 @@ from affidavit.redaction.cut_off_secrets import SHORTEST, SHORTEST_UNNAMED, begi
 from affidavit.redaction.engine import Engine
 from affidavit.redaction.pattern import Pattern, PatternKind, Sample
 from affidavit.redaction.pattern_loading import load_patterns
-from affidavit.redaction.quote_check import stands_in
 from affidavit.redaction.redact import Around, Redactor
+from affidavit.redaction.redacted_quote_check import stands_in
 
 # What a finder finds depends on other lines; how those are cut is tested with the finders.
 SECRETS = [

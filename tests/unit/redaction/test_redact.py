@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from affidavit.errors import UpstreamFailed
 from affidavit.redaction.answer import WITHHELD, redact_answer
-from affidavit.redaction.detector_batches import PersonalDataInquiry
+from affidavit.redaction.batched_detection import PersonalDataInquiry
 from affidavit.redaction.pattern import PatternKind
 from affidavit.redaction.pattern_loading import load_patterns
 from affidavit.redaction.personal_data_detector import OVERLAP, Entity, pieces
-from affidavit.redaction.quote_check import stands_in
 from affidavit.redaction.redact import Redactor
+from affidavit.redaction.redacted_quote_check import stands_in
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
 PLANTED = [sample.whole for pattern in load_patterns()[PatternKind.SECRET] for sample in pattern.samples.hidden]

@@ -26,8 +26,8 @@ from affidavit.remediation.critic import Critic
 from affidavit.remediation.plan.plan_record import Action, Plan
 from affidavit.remediation.plan.seal import precondition_of
 from affidavit.remediation.plan_resolver import Resolver
+from affidavit.remediation.review.action_matches_source import CHECKS
 from affidavit.remediation.review.network_scope import allows_rule
-from affidavit.remediation.review.source_checks import CHECKS
 from affidavit.sandbox.sandbox import Sandbox
 
 FAULT_TYPES = (FaultType.PERMISSION_LOSS, FaultType.NETWORK_BLOCK)

@@ -25,7 +25,7 @@ from affidavit.remediation.critic import Critic
 from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.plan.seal import precondition_of
 from affidavit.remediation.plan_resolver import Resolver
-from affidavit.remediation.sources.recorded_sources import RecordedSources
+from affidavit.remediation.sources.argument_source_lookup import RecordedSources
 from affidavit.sandbox.sandbox import Sandbox
 
 

@@ -21,7 +21,7 @@ from affidavit.errors import NotFound
 from affidavit.ports.argument_sources import ArgumentSource, SourceDocument, SourceKind
 from affidavit.ports.clock import SystemClock
 from affidavit.remediation.sources import source_documents
-from affidavit.remediation.sources.recorded_sources import RecordedSources
+from affidavit.remediation.sources.argument_source_lookup import RecordedSources
 from affidavit.sandbox.account.function_account import package
 from affidavit.sandbox.sandbox import Sandbox
 

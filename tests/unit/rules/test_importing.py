@@ -8,7 +8,7 @@ from tests.support.each import for_each
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
-from affidavit.matching.patterns import Wordings
+from affidavit.matching.pattern_language import Wordings
 from affidavit.rules.pack import load_pack, rule_problems
 from affidavit.rules.pattern_text_generation import example
 from affidavit.rules.problem_detector_import import Imported, commented_file, import_detector, rule_file, slug

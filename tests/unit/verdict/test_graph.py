@@ -5,9 +5,9 @@ import pytest
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
 from affidavit.knowledge import load_knowledge
-from affidavit.verdict.condition import Condition
 from affidavit.verdict.graph import checked_graph, load_graph
 from affidavit.verdict.graph_sample_checks import check_graph, known_graph
+from affidavit.verdict.node_condition import Condition
 
 
 def condition(**changes: object) -> Condition:

@@ -50,7 +50,7 @@ def iam_revoke(
 
     Example: affidavit chaos iam revoke --target s3 --dry-run
     """
-    from affidavit.chaos.plans import plan_revoke
+    from affidavit.chaos.fault_planning import plan_revoke
 
     _inject(InjectedFault.IAM, function, lambda bench: plan_revoke(bench.target, function, target), dry_run)
 
@@ -67,7 +67,7 @@ def throttle(
 
     Example: affidavit chaos throttle --to 0 --dry-run
     """
-    from affidavit.chaos.plans import plan_throttle
+    from affidavit.chaos.fault_planning import plan_throttle
 
     _inject(InjectedFault.THROTTLE, function, lambda bench: plan_throttle(bench.target, function, to), dry_run)
 
@@ -84,7 +84,7 @@ def network(
 
     Example: affidavit chaos network --method egress --dry-run
     """
-    from affidavit.chaos.plans import plan_network
+    from affidavit.chaos.fault_planning import plan_network
 
     _inject(InjectedFault.NETWORK, function, lambda bench: plan_network(bench.target, function, method), dry_run)
 

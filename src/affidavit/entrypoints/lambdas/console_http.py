@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 from affidavit.bootstrap import deployed_settings
 from affidavit.entrypoints.console.deployed import deployed_console
 from affidavit.entrypoints.http.lambda_events import answer_event
-from affidavit.entrypoints.lambdas.secret_renewal import Renewal
+from affidavit.entrypoints.lambdas.secret_rereading import Renewal
 from affidavit.errors import InputRefused
 
 

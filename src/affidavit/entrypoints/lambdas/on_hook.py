@@ -11,7 +11,7 @@ from affidavit.bootstrap import build_app, deployed_settings
 from affidavit.entrypoints.http.hooks.app import hooks_app
 from affidavit.entrypoints.http.hooks.wiring import build_hooks
 from affidavit.entrypoints.http.lambda_events import answer_event
-from affidavit.entrypoints.lambdas.secret_renewal import Renewal
+from affidavit.entrypoints.lambdas.secret_rereading import Renewal
 from affidavit.errors import InputRefused
 from affidavit.incidents.telemetry import to_stdout
 

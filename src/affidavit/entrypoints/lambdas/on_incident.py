@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from affidavit.bootstrap import App, build_app, deployed_settings
-from affidavit.entrypoints.lambdas.secret_renewal import Renewal
+from affidavit.entrypoints.lambdas.secret_rereading import Renewal
 from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.intake.delivery_handling import Delivered, deliver

@@ -15,7 +15,7 @@ from affidavit.entrypoints.mcp.services import Services, Shelves
 from affidavit.entrypoints.mcp.tools.catalog import tools_of
 from affidavit.entrypoints.mcp.tools.tool import Toolset
 from affidavit.errors import InputRefused
-from affidavit.redaction.detector_batches import PersonalDataInquiry
+from affidavit.redaction.batched_detection import PersonalDataInquiry
 from affidavit.redaction.redact import Redactor
 from affidavit.settings import Settings
 

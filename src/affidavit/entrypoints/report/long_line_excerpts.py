@@ -15,7 +15,7 @@ from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.finding import ByteRange, Evidence, Finding
 from affidavit.evidence.utf16 import text_of
 from affidavit.knowledge import Knowledge
-from affidavit.matching.patterns import byte_options
+from affidavit.matching.pattern_language import byte_options
 from affidavit.redaction.redact import Around, Redactor
 from affidavit.rules.rule import Rule
 

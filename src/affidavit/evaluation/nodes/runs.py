@@ -18,7 +18,7 @@ from affidavit.evaluation.nodes.metrics import Tally, tally_of
 from affidavit.evaluation.nodes.scenario import Scenario
 from affidavit.evidence.citation_check import check
 from affidavit.evidence.finding import Finding
-from affidavit.index.scanning.rule_slots import slots_of
+from affidavit.index.scanning.rules_by_slot import slots_of
 from affidavit.investigation import Analysis, analyze
 from affidavit.knowledge import Knowledge
 

@@ -14,7 +14,7 @@ from affidavit.errors import InputRefused
 from affidavit.index.scanning.hits import Column, FileHits
 from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher, compile_matcher, is_ready, thrifty_matcher
 from affidavit.matching.needle_cache import made_needles
-from affidavit.matching.patterns import Wordings
+from affidavit.matching.pattern_language import Wordings
 from affidavit.matching.sieve import SievedMatcher, is_sieve_ready, sieve_of, without_text
 from affidavit.rules.pack import RulePack
 from affidavit.rules.rule import Rule, Suppression

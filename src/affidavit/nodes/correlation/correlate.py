@@ -9,7 +9,7 @@ from affidavit.evidence.confidence import Confidence, confidence
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Finding
 from affidavit.index.findings_index import FindingsIndex
-from affidavit.nodes.correlation.chains import PotentialChain, potential_chains
+from affidavit.nodes.correlation.causal_chains import PotentialChain, potential_chains
 from affidavit.nodes.correlation.timeline import Cluster, Event, clusters, timeline
 
 WINDOW = timedelta(seconds=60)

@@ -17,7 +17,7 @@ from affidavit.evidence.confidence import confidence
 from affidavit.evidence.coverage import Coverage, SkippedFile, SkipReason, cover
 from affidavit.evidence.finding import Evidence, FaultState, Finding
 from affidavit.evidence.severity import Severity
-from affidavit.matching.patterns import byte_options
+from affidavit.matching.pattern_language import byte_options
 from affidavit.nodes.library.indexed_bundles import Library, Shelf
 from affidavit.nodes.questions.file_listing import files_of
 from affidavit.nodes.search.line_evidence import clock_of, evidence_of

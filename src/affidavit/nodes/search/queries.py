@@ -11,7 +11,7 @@ from typing import Any
 import re2
 
 from affidavit.errors import InputRefused
-from affidavit.matching.patterns import Wordings, block_form, byte_options
+from affidavit.matching.pattern_language import Wordings, block_form, byte_options
 from affidavit.nodes.search.prefilter import needle_database, needle_of
 
 # Of memory for the compiled form; a query that needs more is no query a person wrote.

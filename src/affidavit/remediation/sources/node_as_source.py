@@ -10,7 +10,7 @@ from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item
 from affidavit.ports.node_directory import NodeDirectory
 from affidavit.remediation.actions.nodes.pinned_document import deployed_document
-from affidavit.remediation.actions.nodes.scaling_group import group_of
+from affidavit.remediation.actions.nodes.scaling_group_health import group_of
 from affidavit.remediation.sources.source_documents import of_node
 
 

@@ -8,10 +8,10 @@ from functools import cached_property, lru_cache
 
 from affidavit.ports.json import JsonValue
 from affidavit.verification.ledger_entry import Entry
+from affidavit.verification.text.allowed_words import is_our_word
 from affidavit.verification.text.disguised_names import cores_of, squeezed
 from affidavit.verification.text.prompt_injection import gives_orders
 from affidavit.verification.text.quantities import KEYED, UNITS, Dimension, quantities
-from affidavit.verification.text.vocabulary import is_our_word
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
 # Units that a field's name gives to its bare number.

@@ -7,11 +7,11 @@ Names that stand only in text which gives orders to its reader are refused, howe
 import re
 from collections.abc import Iterator
 
+from affidavit.verification.text.allowed_words import is_call, is_compound, is_our_word
 from affidavit.verification.text.copied_words import copied
 from affidavit.verification.text.disguised_names import is_opaque, names_hidden_in
 from affidavit.verification.text.passages import Passage, Place
 from affidavit.verification.text.recorded_answers import Answers
-from affidavit.verification.text.vocabulary import is_call, is_compound, is_our_word
 
 _TOKEN = re.compile(r"[A-Za-z0-9/$][A-Za-z0-9._:/@+=*$#-]*[A-Za-z0-9*/]|[A-Za-z0-9]")
 _QUOTED = "\"'`“”‘’()[]{}<>,;!?"

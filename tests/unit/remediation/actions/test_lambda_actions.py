@@ -24,7 +24,7 @@ from affidavit.remediation.actions.action_type import Aim, Reading
 from affidavit.remediation.actions.catalog import action_type, catalog
 from affidavit.remediation.plan.seal import canonical_bytes
 from affidavit.remediation.record.phases import Phase
-from affidavit.remediation.review.source_checks import beyond_source
+from affidavit.remediation.review.action_matches_source import beyond_source
 from affidavit.sandbox.sandbox import Sandbox
 
 

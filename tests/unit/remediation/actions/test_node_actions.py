@@ -24,15 +24,15 @@ from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type, catalog
 from affidavit.remediation.actions.nodes.pinned_document import NAME, document_content
-from affidavit.remediation.actions.nodes.scaling_group import group_problems
+from affidavit.remediation.actions.nodes.scaling_group_health import group_problems
 from affidavit.remediation.execution.node_symptoms import NodeReadiness
 from affidavit.remediation.plan.plan_record import Action, OnFailedProof, Symptom
 from affidavit.remediation.plan.rendering import rendered
 from affidavit.remediation.plan.seal import plan_bytes, typed_part
 from affidavit.remediation.record.phases import Phase
+from affidavit.remediation.review.action_matches_source import beyond_source
 from affidavit.remediation.review.belonging import foreign_target
 from affidavit.remediation.review.node_checks import restarts_another
-from affidavit.remediation.review.source_checks import beyond_source
 from affidavit.remediation.sources.node_as_source import NodeIdentity
 from affidavit.sandbox.sandbox import Sandbox
 

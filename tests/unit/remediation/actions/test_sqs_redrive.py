@@ -24,7 +24,7 @@ from affidavit.remediation.actions.catalog import action_type
 from affidavit.remediation.plan.plan_record import OnFailedProof
 from affidavit.remediation.plan.seal import typed_part
 from affidavit.remediation.record.phases import Phase
-from affidavit.remediation.review.source_checks import beyond_source
+from affidavit.remediation.review.action_matches_source import beyond_source
 from affidavit.sandbox.sandbox import Sandbox
 
 KIND = action_type("sqs.redrive")

@@ -19,8 +19,8 @@ from affidavit.ports.clock import SystemClock
 from affidavit.remediation.actions.catalog import action_type
 from affidavit.remediation.plan.seal import plan_bytes
 from affidavit.remediation.record.phases import Phase
-from affidavit.remediation.review.source_checks import beyond_source
-from affidavit.remediation.sources.recorded_sources import RecordedSources
+from affidavit.remediation.review.action_matches_source import beyond_source
+from affidavit.remediation.sources.argument_source_lookup import RecordedSources
 from affidavit.sandbox.sandbox import Sandbox
 
 KIND = action_type("lambda.configuration.restore")

@@ -38,8 +38,8 @@ from affidavit.remediation.plan_notices import PlanNotices
 from affidavit.remediation.plan_resolver import Resolver
 from affidavit.remediation.proposing import Proposing
 from affidavit.remediation.record.store import PlanStore
+from affidavit.remediation.sources.argument_source_lookup import RecordedSources
 from affidavit.remediation.sources.node_as_source import NodeIdentity
-from affidavit.remediation.sources.recorded_sources import RecordedSources
 from affidavit.settings import Settings
 
 OFFLINE = "offline"

@@ -29,7 +29,7 @@ from affidavit.evidence.severity import Severity
 from affidavit.index.filtered import View
 from affidavit.investigation import Analysis
 from affidavit.knowledge import Knowledge
-from affidavit.nodes.correlation.chains import PotentialChain
+from affidavit.nodes.correlation.causal_chains import PotentialChain
 from affidavit.nodes.correlation.correlate import Correlation
 from affidavit.nodes.correlation.timeline import Cluster
 from affidavit.redaction.redact import Redactor

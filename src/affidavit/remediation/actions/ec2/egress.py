@@ -12,7 +12,7 @@ from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
-from affidavit.remediation.actions.ec2.function_network import entries, id_in, vpc_of
+from affidavit.remediation.actions.ec2.function_vpc_lookup import entries, id_in, vpc_of
 from affidavit.remediation.actions.ec2.rule_splitting import single_rules
 from affidavit.remediation.actions.source_document_values import at_path
 from affidavit.remediation.actions.trail_event_fields import is_call, items, requested

@@ -10,7 +10,7 @@ from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
-from affidavit.remediation.actions.ec2.function_network import ec2_arn, entries, id_in, kept, subnets_of, vpc_of
+from affidavit.remediation.actions.ec2.function_vpc_lookup import ec2_arn, entries, id_in, kept, subnets_of, vpc_of
 from affidavit.remediation.actions.source_document_values import at_path
 from affidavit.remediation.plan.plan_record import UndoClass
 

@@ -10,8 +10,8 @@ from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.arns import parse_arn
-from affidavit.remediation.actions.iam.function_role import policy_document, role_name, role_of
 from affidavit.remediation.actions.iam.policy_comparison import forbidden_grants
+from affidavit.remediation.actions.iam.role_and_policy_reading import policy_document, role_name, role_of
 from affidavit.remediation.actions.source_document_values import at_path
 from affidavit.remediation.actions.trail_event_fields import field
 from affidavit.remediation.plan.plan_record import UndoClass

@@ -1,7 +1,7 @@
 """`node.images.prune`: removes images that nothing uses."""
 
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.remediation.actions.nodes.command import NodeCommand
+from affidavit.remediation.actions.nodes.ssm_command_base import NodeCommand
 from affidavit.remediation.plan.plan_record import UndoClass
 
 

@@ -6,8 +6,8 @@ from affidavit.evidence.diagnosis import FaultType, RiskLevel
 from affidavit.ports.aws_calls import StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Reading
-from affidavit.remediation.actions.nodes.command import NodeCommand
-from affidavit.remediation.actions.nodes.scaling_group import group_named, group_problems
+from affidavit.remediation.actions.nodes.scaling_group_health import group_named, group_problems
+from affidavit.remediation.actions.nodes.ssm_command_base import NodeCommand
 from affidavit.remediation.actions.source_document_values import at_path
 from affidavit.remediation.plan.plan_record import UndoClass
 

@@ -8,7 +8,7 @@ from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_calls import ApiCall, StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
-from affidavit.remediation.actions.nodes.scaling_group import group_named, group_problems, is_whole, members
+from affidavit.remediation.actions.nodes.scaling_group_health import group_named, group_problems, is_whole, members
 from affidavit.remediation.actions.source_document_values import at_path
 from affidavit.remediation.plan.plan_record import UndoClass
 

@@ -1,7 +1,7 @@
 """`node.service.restart`: restarts kubelet or containerd."""
 
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.remediation.actions.nodes.command import NodeCommand
+from affidavit.remediation.actions.nodes.ssm_command_base import NodeCommand
 from affidavit.remediation.plan.plan_record import UndoClass
 
 # Which service a fault is about. A restart of the other one would repair nothing.
