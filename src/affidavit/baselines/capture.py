@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from affidavit.baselines.differences import unread_places
-from affidavit.baselines.function_state import FunctionState, read_state
+from affidavit.baselines.function_state_reading import FunctionState, read_state
 from affidavit.baselines.run_counts import RunCounts, runs_between
 from affidavit.baselines.store import KnownGood, KnownGoodStore, Vouch
 from affidavit.errors import AffidavitError, Conflict

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from affidavit.baselines.function_state import FunctionState
+from affidavit.baselines.function_state_reading import FunctionState
 from affidavit.errors import EvidenceUnavailable, NotFound
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item

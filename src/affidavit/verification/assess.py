@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import Diagnosis, Grade
+from affidavit.verification.about_incident import About
 from affidavit.verification.confidence import with_confidence
-from affidavit.verification.incident_names import About
 from affidavit.verification.ledger_entry import Entry
 from affidavit.verification.obligations.conclusion import judge_conclusion
 from affidavit.verification.obligations.incident_facts import Situation

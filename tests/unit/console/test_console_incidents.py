@@ -10,7 +10,7 @@ from tests.support.investigations.diagnoses import a_diagnosis, a_pointer
 from tests.support.investigations.incidents import MESSAGE, REMAINING, Scripted, an_incident
 from tests.support.pages.console import ServedConsole, served
 
-from affidavit.entrypoints.console.highlighting.answer_lines import lit_answer
+from affidavit.entrypoints.console.highlighting.cited_json_lines import lit_answer
 from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.attempt.diagnostician_port import RunOutcome
 from affidavit.incidents.incident import IncidentId

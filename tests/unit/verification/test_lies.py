@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from affidavit.evidence.diagnosis import Diagnosis, Grade
+from affidavit.verification.about_incident import About
 from affidavit.verification.assess import Assessment, assess
-from affidavit.verification.incident_names import About
 from affidavit.verification.ledger_entry import make_entry
 from affidavit.yaml_loading import load_yaml
 

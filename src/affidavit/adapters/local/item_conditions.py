@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import assert_never
 
-from affidavit.adapters.item_limits import is_list, is_number
+from affidavit.adapters.dynamodb_item_limits import is_list, is_number
 from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.table import Absent, AllOf, AnyOf, AtMost, Condition, Equals, Lacks, Present
 

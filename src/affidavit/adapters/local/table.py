@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, assert_never, cast
 
-from affidavit.adapters.item_limits import (
+from affidavit.adapters.dynamodb_item_limits import (
     check_item,
     check_key,
     check_transaction,

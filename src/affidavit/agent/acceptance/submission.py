@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy
+from affidavit.verification.about_incident import About
 from affidavit.verification.assess import assess, graded
-from affidavit.verification.incident_names import About
 from affidavit.verification.ledger_entry import Entry
 
 # Ours to say, whatever a submission claims.

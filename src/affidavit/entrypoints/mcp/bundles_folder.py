@@ -79,7 +79,7 @@ class BundleFolder:
     def _tell_served(self) -> None:
         """What could not be used, for those whose question finds nothing."""
         from affidavit.nodes.ingest.folder_bundles import RefusedUpload
-        from affidavit.nodes.ingest.unusable_folder_bundles import RefusedBundle, ServedFolder
+        from affidavit.nodes.ingest.served_folder import RefusedBundle, ServedFolder
 
         there = {path.name for path in self._bundles()}
         refused = tuple(

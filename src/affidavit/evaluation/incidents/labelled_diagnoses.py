@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.diagnosis import Claim, Diagnosis, ProducedBy
-from affidavit.verification.incident_names import About
+from affidavit.verification.about_incident import About
 from affidavit.verification.ledger_entry import Entry, make_entry
 from affidavit.yaml_loading import load_yaml
 

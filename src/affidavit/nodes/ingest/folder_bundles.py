@@ -6,8 +6,8 @@ from pathlib import Path
 from affidavit.bundle.sources.compression import TAR_NAMES
 from affidavit.errors import AffidavitError, InputRefused, InvariantBroken
 from affidavit.nodes.ingest.bundle_intake import Analyze, ingest
+from affidavit.nodes.ingest.served_folder import LOCAL
 from affidavit.nodes.ingest.store_bundle import Ingested, Origin
-from affidavit.nodes.ingest.unusable_folder_bundles import LOCAL
 from affidavit.nodes.library.indexed_bundles import Library
 
 ARCHIVES = (*TAR_NAMES, ".zip")

@@ -22,7 +22,7 @@ from affidavit.evidence.finding import Finding
 from affidavit.index.findings_index import FindingsIndex, index_from_json
 from affidavit.knowledge import Knowledge
 from affidavit.nodes.ingest.ingest_records import last_failure
-from affidavit.nodes.ingest.unusable_folder_bundles import ServedFolder
+from affidavit.nodes.ingest.served_folder import ServedFolder
 from affidavit.nodes.library.lru import LruCache
 from affidavit.nodes.library.object_keys import INDEX, MANIFEST, home_key, instance_of, markers_prefix, prefix_of
 from affidavit.nodes.library.redacted_spans import HiddenText

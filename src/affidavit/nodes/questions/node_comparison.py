@@ -9,7 +9,7 @@ from affidavit.evidence.confidence import Confidence, confidence
 from affidavit.evidence.coverage import Coverage
 from affidavit.evidence.finding import Finding
 from affidavit.evidence.severity import Severity
-from affidavit.nodes.ingest.unusable_folder_bundles import LOCAL
+from affidavit.nodes.ingest.served_folder import LOCAL
 from affidavit.nodes.library.cluster_nodes import recorded_nodes
 from affidavit.nodes.library.indexed_bundles import Library, Shelf
 from affidavit.nodes.wire.findings_page import SeverityCounts

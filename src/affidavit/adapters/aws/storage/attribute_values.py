@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from affidavit.adapters.item_limits import is_list, is_number
+from affidavit.adapters.dynamodb_item_limits import is_list, is_number
 from affidavit.errors import InvariantBroken
 from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.table import Key

@@ -13,7 +13,14 @@ from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.error_translation import code_of, translate, translated
 from affidavit.adapters.aws.storage.attribute_values import from_attributes, to_attribute, to_attributes, to_key
 from affidavit.adapters.aws.storage.expressions import Expressions
-from affidavit.adapters.item_limits import check_key, check_transaction, check_write, is_expired, key_of, normal
+from affidavit.adapters.dynamodb_item_limits import (
+    check_key,
+    check_transaction,
+    check_write,
+    is_expired,
+    key_of,
+    normal,
+)
 from affidavit.errors import AffidavitError, InputRefused, InvariantBroken, Throttled, UpstreamFailed
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item

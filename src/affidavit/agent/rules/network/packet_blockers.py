@@ -7,7 +7,7 @@ from typing import Any
 
 from affidavit.agent.rules.fault import proofs
 from affidavit.agent.rules.ledger_facts import NETWORK, Facts
-from affidavit.agent.rules.network.targets import HTTPS, Target
+from affidavit.agent.rules.network.hosts_named_in_logs import HTTPS, Target
 from affidavit.evidence.diagnosis import EvidencePointer
 
 # Where answers come back to: ports a client picks.

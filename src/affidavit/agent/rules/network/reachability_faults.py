@@ -6,8 +6,8 @@ from affidavit.agent.rules.errors.error_summary import brief
 from affidavit.agent.rules.failure_reasons import TIMED_OUT, Reason, said
 from affidavit.agent.rules.fault import Fault, Remedy, names, sentence
 from affidavit.agent.rules.ledger_facts import Facts
+from affidavit.agent.rules.network.hosts_named_in_logs import HTTPS, Target, targets
 from affidavit.agent.rules.network.packet_blockers import Block, blocks
-from affidavit.agent.rules.network.targets import HTTPS, Target, targets
 from affidavit.evidence.diagnosis import EvidencePointer, FaultType, RiskLevel
 
 UNRESOLVED, UNREACHABLE = "unresolved", "unreachable"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from affidavit.bundle.line_index import line_start, newlines_before
-from affidavit.entrypoints.console.highlighting.answer_lines import LitPart
+from affidavit.entrypoints.console.highlighting.cited_json_lines import LitPart
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import ByteRange
 from affidavit.evidence.utf16 import text_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from affidavit.entrypoints.console.guarded_page_requests import Section, Visit
-from affidavit.entrypoints.console.highlighting.answer_lines import LitAnswer, lit_answer
+from affidavit.entrypoints.console.highlighting.cited_json_lines import LitAnswer, lit_answer
 from affidavit.entrypoints.console.highlighting.log_window import LogWindow, cited_window
 from affidavit.entrypoints.console.services import ReadIncident
 from affidavit.errors import AffidavitError, EvidenceUnavailable, NotFound
