@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from affidavit.entrypoints.report.evaluation_page import render_evaluation
-from affidavit.evaluation.baseline import stored_baseline
+from affidavit.evaluation.accepted_baseline import stored_baseline
 from affidavit.evaluation.gates import check_gates, load_gates
 from affidavit.evaluation.history import past_run
 from affidavit.evaluation.incidents.metrics import IncidentRun

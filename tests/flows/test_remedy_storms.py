@@ -26,7 +26,7 @@ from affidavit.adapters.aws.storage.table import DynamoTable
 from affidavit.errors import Conflict, Throttled
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import Status, state_key
-from affidavit.ports.aws_calls import ApiCall
+from affidavit.ports.aws_reads_and_changes import ApiCall
 from affidavit.ports.json import Item
 from affidavit.ports.table import Put, Table
 from affidavit.remediation.actions.action_type import Aim

@@ -9,8 +9,8 @@ import pytest
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.baselines.capture import RECENT
+from affidavit.baselines.function_run_counts import runs_between
 from affidavit.baselines.function_state_reading import read_state
-from affidavit.baselines.run_counts import runs_between
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.clock import SystemClock
 from affidavit.sandbox.sandbox import Sandbox

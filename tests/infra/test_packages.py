@@ -67,8 +67,9 @@ client.CustomObjectsApi(client.ApiClient(client.Configuration()))
 from affidavit.adapters.aws.bedrock_chat import bedrock_chat
 bedrock_chat('some.model-v1:0', region='ca-central-1')
 import langchain_anthropic, langchain_google_genai, langchain_ollama, langchain_openai
-import affidavit.adapters.channels.github, affidavit.adapters.channels.pagerduty, affidavit.adapters.channels.slack_app
-import affidavit.adapters.channels.slack_webhook, affidavit.adapters.channels.teams, affidavit.adapters.channels.webhook
+import affidavit.adapters.channels.github, affidavit.adapters.channels.pagerduty_note
+import affidavit.adapters.channels.slack_app, affidavit.adapters.channels.slack_webhook
+import affidavit.adapters.channels.teams, affidavit.adapters.channels.webhook
 """,
 }
 

@@ -36,7 +36,7 @@ from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy, TokenUsage
 from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.incidents.attempt.diagnostician_port import RunOutcome
-from affidavit.verification.about_incident import About
+from affidavit.verification.names_from_incident import About
 
 REASON, EXECUTE, FINISH = "agent_reason", "execute_tools", "submit"
 # A reply, its submission, and once more after a correction.

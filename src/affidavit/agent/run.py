@@ -35,7 +35,7 @@ from affidavit.incidents.attempt.diagnostician_port import (
     Limits,
     RunOutcome,
 )
-from affidavit.incidents.attempt.incident_names import about_incident
+from affidavit.incidents.attempt.incident_for_verification import about_incident
 from affidavit.incidents.incident import Incident
 from affidavit.ports.json import JsonValue
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from affidavit.baselines.differences import unread_places
+from affidavit.baselines.function_run_counts import RunCounts, runs_between
 from affidavit.baselines.function_state_reading import FunctionState, read_state
-from affidavit.baselines.run_counts import RunCounts, runs_between
+from affidavit.baselines.state_differences import unread_places
 from affidavit.baselines.store import KnownGood, KnownGoodStore, Vouch
 from affidavit.errors import AffidavitError, Conflict
 from affidavit.ports.workload_inspector import StateInspector

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from affidavit.baselines.function_configuration import read_concurrency, read_configuration
-from affidavit.baselines.network import read_network
+from affidavit.baselines.function_network import read_network
 from affidavit.baselines.permissions import read_permissions
 from affidavit.baselines.state_assembly import Sheet, canonical_bytes
 from affidavit.ports.json import Item

@@ -2,7 +2,7 @@
 
 import json
 
-from affidavit.ports.aws_calls import ApiCall
+from affidavit.ports.aws_reads_and_changes import ApiCall
 from affidavit.ports.json import Item, JsonValue
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from affidavit.checks.check import Check, FiringSample
-from affidavit.checks.computation_calls import apply_check, refuse_unusable
 from affidavit.checks.computation_results import Shown
 from affidavit.checks.numbered_lines import Document
+from affidavit.checks.run_named_computation import apply_check, refuse_unusable
 from affidavit.errors import InputRefused
 from affidavit.matching.yaml_cache import Parsed, read_yaml
 from affidavit.rules.passed_sample_checks import once

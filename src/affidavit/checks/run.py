@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from affidavit.checks.check import Check
-from affidavit.checks.computation_calls import apply_check
 from affidavit.checks.computation_results import Found, NotComputable, Shown
 from affidavit.checks.numbered_lines import Document, read_document
 from affidavit.checks.pack import load_checks, version_of
+from affidavit.checks.run_named_computation import apply_check
 from affidavit.evidence.finding import LISTED
 
 __all__ = ["CheckEvidence", "ChecksResult", "Hit", "load_checks", "run_checks", "version_of"]

@@ -11,7 +11,6 @@ from contextlib import suppress
 from typing import Final, TypeVar
 from uuid import uuid5
 
-from affidavit.collection.answers import BatchAnswer, BatchCounts, BatchNode, PassedOver
 from affidavit.collection.history import state_now
 from affidavit.collection.node_choice import Choice, choose, node_limit
 from affidavit.collection.permitted_nodes import NodePlace, directory_of, require_enabled, require_listed
@@ -29,6 +28,7 @@ from affidavit.collection.rows import (
 )
 from affidavit.collection.start import start_once
 from affidavit.collection.task_state import Task, TaskState, a_task
+from affidavit.collection.tool_answers import BatchAnswer, BatchCounts, BatchNode, PassedOver
 from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import AffidavitError, InputRefused, NotFound
 from affidavit.ports.node_directory import Node

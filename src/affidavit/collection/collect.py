@@ -1,6 +1,5 @@
 """The tool `collect`: starts a collection on one node, or returns the one that a call with the same token started."""
 
-from affidavit.collection.answers import CollectAnswer
 from affidavit.collection.execution_status import look
 from affidavit.collection.permitted_nodes import permitted_place, require_enabled, require_listed
 from affidavit.collection.requests import CollectRequest
@@ -8,6 +7,7 @@ from affidavit.collection.reservation import find_reservation, find_shared_token
 from affidavit.collection.rows import KnownExecution, recent_key
 from affidavit.collection.start import Started, find_execution, start_once
 from affidavit.collection.task_state import POLL_SECONDS, Task, TaskState, a_task
+from affidavit.collection.tool_answers import CollectAnswer
 from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import AffidavitError
 

@@ -1,10 +1,10 @@
 """The tool `history`: lists the collections of the last two days, newest first."""
 
-from affidavit.collection.answers import HistoryAnswer, PastCollection
 from affidavit.collection.execution_status import remembered_or_look
 from affidavit.collection.requests import HistoryRequest
 from affidavit.collection.rows import EXECUTION_LIFE, KnownExecution, execution_key, history_of
 from affidavit.collection.task_state import TaskState
+from affidavit.collection.tool_answers import HistoryAnswer, PastCollection
 from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import AffidavitError
 from affidavit.ports.json import Item

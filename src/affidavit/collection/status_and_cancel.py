@@ -1,12 +1,12 @@
 """The tools `status` and `cancel`: how far a collection is, and stopping it."""
 
-from affidavit.collection.answers import Progress, StatusAnswer, StepProgress
 from affidavit.collection.execution_status import TASK_STATES, Seen, look
 from affidavit.collection.permitted_nodes import collector_of
 from affidavit.collection.requests import CancelRequest, StatusRequest
 from affidavit.collection.rows import KnownExecution
 from affidavit.collection.start import find_execution
 from affidavit.collection.task_state import TaskState, a_task
+from affidavit.collection.tool_answers import Progress, StatusAnswer, StepProgress
 from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import Conflict
 from affidavit.ports.node_collector import Step

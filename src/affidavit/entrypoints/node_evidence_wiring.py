@@ -1,8 +1,8 @@
 """Chooses by the settings where the evidence of nodes comes from, and who says how the control plane sees them."""
 
 from affidavit.bootstrap import App
-from affidavit.incidents.evidence.bundle_source import NodeEvidence
 from affidavit.incidents.evidence.control_plane_port import NodeStates
+from affidavit.incidents.evidence.node_evidence_port import NodeEvidence
 
 
 def node_states(app: App) -> NodeStates | None:

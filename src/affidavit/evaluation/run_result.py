@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from affidavit.errors import InputRefused
 from affidavit.evaluation.gates import GateResult
-from affidavit.evaluation.incidents.adversarial import AdversarialResult, adversarial_numbers
+from affidavit.evaluation.incidents.chat_model_attacks import AdversarialResult, adversarial_numbers
 from affidavit.evaluation.incidents.result import IncidentsResult, Numbers, incident_numbers
 from affidavit.evaluation.nodes.evaluated_tools import ANALYZE
 from affidavit.evaluation.nodes.result import NodesResult

@@ -9,7 +9,7 @@ from typing import Any, NewType
 from pydantic import TypeAdapter
 
 from affidavit.evidence.incident_subject import Subject, SubjectKind
-from affidavit.ports.notice import AlertOrigin
+from affidavit.ports.notice_record import AlertOrigin
 
 IncidentId = NewType("IncidentId", str)
 

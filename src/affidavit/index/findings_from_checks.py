@@ -8,8 +8,8 @@ from affidavit.bundle.byte_range_reader import span_of
 from affidavit.bundle.file_roles import component_of, role_of
 from affidavit.checks.run import CheckEvidence, Hit
 from affidavit.evidence.finding import ByteRange, Evidence, FaultState, Finding, LineRange, Occurrence, excerpt_of
+from affidavit.evidence.node_verdict import Refutation
 from affidavit.evidence.utf16 import text_of
-from affidavit.evidence.verdict import Refutation
 from affidavit.rules.entities import SEARCHED, entity_patterns
 from affidavit.verdict.conclude import Fact
 from affidavit.verdict.refuting_facts import fact_id

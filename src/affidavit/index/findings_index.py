@@ -12,8 +12,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 from affidavit.errors import InputRefused
 from affidavit.evidence.coverage import Coverage, cover
 from affidavit.evidence.finding import ABSENT_WHEN_NONE, Finding, Suppressed
+from affidavit.evidence.node_verdict import NodeVerdict
 from affidavit.evidence.severity import Severity
-from affidavit.evidence.verdict import NodeVerdict
 from affidavit.index.version_1 import IndexOfVersion1, lifted_findings
 
 INDEX_VERSION = "2.0"

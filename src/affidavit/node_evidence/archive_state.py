@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState
+from affidavit.incidents.evidence.node_evidence_port import CollectionStanding, CollectionState
 from affidavit.nodes.ingest.ingest_records import outcome_of
 from affidavit.nodes.ingest.ingest_sources import upload_of
 from affidavit.nodes.library.object_keys import prefix_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from affidavit.errors import AffidavitError
-from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState
+from affidavit.incidents.evidence.node_evidence_port import CollectionStanding, CollectionState
 from affidavit.incidents.incident import Incident
 from affidavit.node_evidence.archive_state import Archives, archive_name
 from affidavit.node_evidence.climb_records import Climb, Climbs, RungName

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from affidavit.errors import AffidavitError, Conflict, UpstreamFailed
-from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState, collection_token
+from affidavit.incidents.evidence.node_evidence_port import CollectionStanding, CollectionState, collection_token
 from affidavit.incidents.incident import Incident
 from affidavit.node_evidence.climb_records import Climb, Climbs
 from affidavit.node_evidence.rungs import Rung, in_order

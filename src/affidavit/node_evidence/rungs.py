@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol
 
-from affidavit.incidents.evidence.bundle_source import CollectionStanding
+from affidavit.incidents.evidence.node_evidence_port import CollectionStanding
 from affidavit.incidents.incident import Incident
 from affidavit.node_evidence.climb_records import Climb, RungName
 

@@ -12,7 +12,7 @@ from affidavit.collection.status_and_cancel import status
 from affidavit.collection.task_state import TaskState
 from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import AffidavitError
-from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState
+from affidavit.incidents.evidence.node_evidence_port import CollectionStanding, CollectionState
 from affidavit.incidents.incident import Incident
 from affidavit.node_evidence.climb_records import Climb, RungName
 

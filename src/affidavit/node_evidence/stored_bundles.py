@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from affidavit.incidents.evidence.bundle_source import BundleAtHand
+from affidavit.incidents.evidence.node_evidence_port import BundleAtHand
 from affidavit.nodes.library.object_keys import markers_prefix
 from affidavit.ports.object_store import ObjectMissing, ObjectStore
 

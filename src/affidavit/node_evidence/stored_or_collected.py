@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from affidavit.incidents.evidence.bundle_source import BundleAtHand, CollectionStanding, CollectionState
+from affidavit.incidents.evidence.node_evidence_port import BundleAtHand, CollectionStanding, CollectionState
 from affidavit.incidents.incident import Incident
 from affidavit.node_evidence.climb_records import RungName
 from affidavit.node_evidence.ladder import Ladder

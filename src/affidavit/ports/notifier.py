@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from affidavit.errors import Throttled
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 
 
 class AskedToWait(Throttled):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from affidavit.ports.aws_calls import ApiCall
+from affidavit.ports.aws_reads_and_changes import ApiCall
 from affidavit.ports.json import JsonValue
 
 _NEVER = (

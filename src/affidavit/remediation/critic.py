@@ -10,7 +10,7 @@ from affidavit.errors import AffidavitError
 from affidavit.evidence.diagnosis import Diagnosis, RiskLevel
 from affidavit.incidents.incident import Incident
 from affidavit.ports.argument_sources import ArgumentSources
-from affidavit.ports.aws_calls import StateReader
+from affidavit.ports.aws_reads_and_changes import StateReader
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import ActionType, Aim, Reading

@@ -11,7 +11,7 @@ from affidavit.incidents.notices.channel import Channel
 from affidavit.incidents.notices.incident_notice import PLAIN, NoticeStyle
 from affidavit.incidents.notices.sent_notices import ToldStates
 from affidavit.incidents.store.state import Status
-from affidavit.ports.notice import Notice, NoticeStep
+from affidavit.ports.notice_record import Notice, NoticeStep
 from affidavit.remediation.plan.plan_record import Action, Plan
 
 

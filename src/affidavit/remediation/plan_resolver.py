@@ -9,7 +9,7 @@ from affidavit.errors import NotFound
 from affidavit.evidence.diagnosis import Diagnosis, RiskLevel
 from affidavit.incidents.incident import Incident
 from affidavit.ports.argument_sources import ArgumentSources, SourceDocument, SourceKind
-from affidavit.ports.aws_calls import StateReader
+from affidavit.ports.aws_reads_and_changes import StateReader
 from affidavit.ports.clock import Clock
 from affidavit.remediation.actions.action_type import ActionType, Aim
 from affidavit.remediation.actions.catalog import catalog

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+from affidavit.verdict.causal_graph import CausalGraph, CausalPath
 from affidavit.verdict.cause_before_effect import NodeClocks, can_precede, fell_silent_together
-from affidavit.verdict.graph import CausalGraph, CausalPath
 from affidavit.verdict.node_condition import CauseRole
 from affidavit.verdict.seen_conditions import SeenCondition, lines_by_file
 

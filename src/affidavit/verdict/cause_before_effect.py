@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.finding import Finding
-from affidavit.verdict.graph import CausalPath
+from affidavit.verdict.causal_graph import CausalPath
 from affidavit.verdict.node_condition import CauseRole
 from affidavit.verdict.seen_conditions import SeenCondition
 

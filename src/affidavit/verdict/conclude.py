@@ -6,8 +6,7 @@ from datetime import datetime
 
 from affidavit.evidence.confidence import Confidence, Level
 from affidavit.evidence.finding import FaultState, Finding
-from affidavit.evidence.severity import Severity
-from affidavit.evidence.verdict import (
+from affidavit.evidence.node_verdict import (
     Alternative,
     CandidateCause,
     CausalLink,
@@ -17,9 +16,10 @@ from affidavit.evidence.verdict import (
     Unexplained,
     VerdictState,
 )
+from affidavit.evidence.severity import Severity
+from affidavit.verdict.causal_graph import CausalGraph
 from affidavit.verdict.causal_links import AcceptedLink, accepted_links
 from affidavit.verdict.cause_before_effect import NodeClocks, clock_seconds, read_clocks
-from affidavit.verdict.graph import CausalGraph
 from affidavit.verdict.node_condition import CauseRole
 from affidavit.verdict.seen_conditions import SeenCondition, see
 from affidavit.verdict.unseen_causes import absent_of, candidates

@@ -10,8 +10,8 @@ from affidavit.evidence.confidence import Confidence, Level
 from affidavit.evidence.finding import Evidence, FaultState, Finding, LineRange, NamedEntity
 from affidavit.knowledge import Knowledge, load_knowledge
 from affidavit.rules.passed_sample_checks import once
+from affidavit.verdict.causal_graph import CausalGraph, load_graph
 from affidavit.verdict.conclude import VerdictInput, conclude
-from affidavit.verdict.graph import CausalGraph, load_graph
 from affidavit.verdict.node_condition import Condition, GraphSample
 
 _SEEN = re.compile(r"([a-z0-9.-]+)(?: \+(\d+))?(?: ([a-z]+)=(\S+))?")

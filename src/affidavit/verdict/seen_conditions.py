@@ -8,7 +8,7 @@ from functools import cached_property
 
 from affidavit.evidence.finding import FaultState, Finding
 from affidavit.evidence.severity import Severity
-from affidavit.verdict.graph import CausalGraph
+from affidavit.verdict.causal_graph import CausalGraph
 from affidavit.verdict.node_condition import CauseRole, Condition
 
 WORTH_EXPLAINING = Severity.MEDIUM

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 
 from affidavit.bundle.file_roles import glob_pattern
-from affidavit.evidence.verdict import CandidateCause
-from affidavit.verdict.graph import CausalGraph
+from affidavit.evidence.node_verdict import CandidateCause
+from affidavit.verdict.causal_graph import CausalGraph
 from affidavit.verdict.node_condition import CauseRole, Condition
 from affidavit.verdict.seen_conditions import SeenCondition
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from affidavit.evidence.finding import FaultState, Finding
-from affidavit.evidence.verdict import RootCause, Unexplained, VerdictState
+from affidavit.evidence.node_verdict import RootCause, Unexplained, VerdictState
 from affidavit.verdict.seen_conditions import SeenCondition
 from affidavit.verdict.unseen_causes import COMMAND
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import Diagnosis, Grade
-from affidavit.verification.about_incident import About
 from affidavit.verification.confidence import with_confidence
 from affidavit.verification.ledger_entry import Entry
+from affidavit.verification.names_from_incident import About
 from affidavit.verification.obligations.conclusion import judge_conclusion
-from affidavit.verification.obligations.incident_facts import Situation
+from affidavit.verification.obligations.recorded_incident_facts import Situation
 from affidavit.verification.plans.advisable_steps import gated, refused_steps
 from affidavit.verification.pointer_check import Verdict, verify
 from affidavit.verification.text.check import text_findings

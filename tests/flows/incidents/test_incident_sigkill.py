@@ -28,7 +28,7 @@ from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import to_nowhere
 from affidavit.incidents.watchdog import tick
 from affidavit.ports.json import JsonValue
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 from affidavit.settings import Settings
 from affidavit.verification.pointer_check import verify
 

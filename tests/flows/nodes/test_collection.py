@@ -20,7 +20,6 @@ from tests.support.collecting import TOKEN, a_desk
 from tests.support.storms import storm
 
 from affidavit.bootstrap import build_app
-from affidavit.collection.answers import BatchAnswer, CollectAnswer, StatusAnswer
 from affidavit.collection.batch import batch_collect, batch_status
 from affidavit.collection.collect import collect
 from affidavit.collection.history import history
@@ -36,6 +35,7 @@ from affidavit.collection.requests import (
 from affidavit.collection.status_and_cancel import cancel as stop
 from affidavit.collection.status_and_cancel import status
 from affidavit.collection.task_state import TaskState
+from affidavit.collection.tool_answers import BatchAnswer, CollectAnswer, StatusAnswer
 from affidavit.collection.tool_dependencies import Desk
 from affidavit.errors import AffidavitError, InputRefused, NotFound, Throttled
 from affidavit.investigation import analyze

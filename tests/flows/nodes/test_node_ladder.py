@@ -121,7 +121,7 @@ def test_where_nothing_is_to_be_had_the_incident_fails_and_names_every_way_that_
 
 
 def test_what_somebody_else_wrote_under_the_name_of_a_console_is_not_taken_for_it(sandbox: Sandbox) -> None:
-    from affidavit.incidents.evidence.bundle_source import collection_token
+    from affidavit.incidents.evidence.node_evidence_port import collection_token
     from affidavit.node_evidence.archive_state import archive_name
 
     node = a_node(sandbox, conduct=OFFLINE)

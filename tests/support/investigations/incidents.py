@@ -26,7 +26,7 @@ from affidavit.incidents.store.stored_diagnoses import IncidentContexts
 from affidavit.incidents.supervisor import Supervisor
 from affidavit.incidents.telemetry import Telemetry
 from affidavit.ports.json import JsonValue
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 from affidavit.ports.notifier import Notifier
 from affidavit.ports.object_store import ObjectStore
 from affidavit.ports.table import Table

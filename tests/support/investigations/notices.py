@@ -6,7 +6,7 @@ from typing import Any
 from affidavit.adapters.channels.allowed_destinations import Egress
 from affidavit.adapters.channels.http_sender import Sender
 from affidavit.evidence.diagnosis import IncidentSeverity
-from affidavit.ports.notice import Notice, NoticeQuote, NoticeStep
+from affidavit.ports.notice_record import Notice, NoticeQuote, NoticeStep
 
 HERE = Egress(hosts=frozenset(), private_hosts=frozenset({"127.0.0.1"}))
 HOSTILE = (

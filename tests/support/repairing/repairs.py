@@ -17,7 +17,7 @@ from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.state import Status
 from affidavit.ports.argument_sources import ArgumentSource, SourceDocument, SourceKind
-from affidavit.ports.aws_calls import ApiCall, Changer, Grant
+from affidavit.ports.aws_reads_and_changes import ApiCall, Changer, Grant
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type

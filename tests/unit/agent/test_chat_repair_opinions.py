@@ -9,8 +9,8 @@ from pydantic import Field
 
 from affidavit.agent.chat.providers.model_choice import OFFLINE
 from affidavit.agent.chat.scripted_base import ScriptedChat
+from affidavit.agent.chat_repair_opinions import ChatRepairAdviser
 from affidavit.agent.errors import ChatModelFailed
-from affidavit.agent.repair_adviser import ChatRepairAdviser
 
 CANDIDATES = ("lambda.concurrency.restore on f: 0 becomes 7", "kms.key.enable on k", "sqs.redrive on q")
 

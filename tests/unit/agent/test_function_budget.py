@@ -7,7 +7,7 @@ import pytest
 
 from affidavit.agent.subjects.function import FUNCTION
 from affidavit.agent.subjects.function_answer_trimming import drop_lambda_config, drop_oldest_logs, trim_iam_to_sids
-from affidavit.incidents.attempt.answer_budget import _compute_metrics, estimate_tokens, truncate_to_budget
+from affidavit.incidents.attempt.answers_cut_to_budget import _compute_metrics, estimate_tokens, truncate_to_budget
 
 POLICIES = {
     "read": {"Statement": [{"Sid": "ReadInput", "Action": "s3:GetObject"}, {"Action": "s3:ListBucket"}]},

@@ -12,7 +12,7 @@ from affidavit.evaluation.incidents.workload_scenarios import NOW, WorkloadScena
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, Grade, ProducedBy
 from affidavit.incidents.attempt.answer_ledger import Ledger
-from affidavit.incidents.attempt.incident_names import about_incident
+from affidavit.incidents.attempt.incident_for_verification import about_incident
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.event_reader import readings_of
 from affidavit.verification.assess import assess, graded

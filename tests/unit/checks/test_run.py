@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from affidavit.checks import computation_calls
+from affidavit.checks import run_named_computation
 from affidavit.checks.computation_results import Found, Shown
 from affidavit.checks.numbered_lines import LARGEST, Document
 from affidavit.checks.run import Hit, load_checks, run_checks
@@ -81,7 +81,7 @@ def test_a_computation_that_fails_is_a_gap_and_costs_neither_what_it_showed_nor_
         yield Shown(documents[0].path, 1, "as far as it came")
         raise OverflowError
 
-    monkeypatch.setitem(computation_calls.COMPUTATIONS, "dns.no-nameserver", failing)
+    monkeypatch.setitem(run_named_computation.COMPUTATIONS, "dns.no-nameserver", failing)
     files = {"networking/resolv.conf": b"".join(b"nameserver 10.0.0.%d\n" % number for number in range(9))}
     result = run_checks(CHECKS.values(), put(tmp_path, files))
     assert result.gaps == (

@@ -65,7 +65,7 @@ def test_a_message_cannot_control_the_terminal() -> None:
     [
         "[print('x' * 4096, flush=True) for _ in range(1000)]",
         "import typer; cli = typer.Typer(); cli.command()(lambda: [print('x' * 4096) for _ in range(1000)]); cli([])",
-        "from affidavit.entrypoints.report.terminal_output import make_console;"
+        "from affidavit.entrypoints.report.terminal_escapes_and_colours import make_console;"
         " console = make_console(no_color=True); [console.print('x' * 4096) for _ in range(1000)]",
     ],
 )

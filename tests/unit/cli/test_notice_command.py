@@ -48,7 +48,7 @@ def test_a_host_that_no_setting_names_is_told(monkeypatch: pytest.MonkeyPatch) -
 def test_the_key_of_pagerduty_is_tried_without_writing_anything() -> None:
     from tests.support.investigations.notices import a_notice, a_sender
 
-    from affidavit.adapters.channels.pagerduty import PagerDutyNotifier
+    from affidavit.adapters.channels.pagerduty_note import PagerDutyNotifier
 
     with a_peer(Answer(body={"abilities": []})) as peer:
         notifier = PagerDutyNotifier(sender=a_sender(), token="t", author="a@example.com", api=peer.url)

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.fleet import CLUSTER, Fleet, a_node
 
-from affidavit.collection.answers import BatchAnswer
 from affidavit.collection.batch import batch_collect, batch_id_of, batch_status
 from affidavit.collection.history import history
 from affidavit.collection.node_choice import choose
 from affidavit.collection.requests import BatchCollectRequest, BatchStatusRequest, HistoryRequest, Strategy
 from affidavit.collection.task_state import TaskState
+from affidavit.collection.tool_answers import BatchAnswer
 from affidavit.errors import InputRefused, NotFound, Throttled, UpstreamFailed
 from affidavit.ports.node_directory import Node
 from affidavit.ports.table import Key

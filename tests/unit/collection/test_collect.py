@@ -10,12 +10,12 @@ import pytest
 from pydantic import ValidationError
 from tests.support.fleet import NODE, OTHER_NODE, REGION, STRANGER, Fleet, a_node
 
-from affidavit.collection.answers import CollectAnswer
 from affidavit.collection.collect import collect
 from affidavit.collection.requests import CollectRequest
 from affidavit.collection.reservation import client_token_of
 from affidavit.collection.rows import execution_key, recent_key, reservation_key
 from affidavit.collection.task_state import TaskState
+from affidavit.collection.tool_answers import CollectAnswer
 from affidavit.errors import Conflict, InputRefused, NotFound, UpstreamFailed
 
 

@@ -3,13 +3,13 @@ from datetime import timedelta
 import pytest
 from tests.support.fleet import NODE, OTHER_NODE, Fleet
 
-from affidavit.collection.answers import StatusAnswer
 from affidavit.collection.collect import collect
 from affidavit.collection.history import history
 from affidavit.collection.requests import CancelRequest, CollectRequest, HistoryRequest, StatusRequest
 from affidavit.collection.status_and_cancel import cancel as stop
 from affidavit.collection.status_and_cancel import status
 from affidavit.collection.task_state import TaskState
+from affidavit.collection.tool_answers import StatusAnswer
 from affidavit.errors import Conflict, NotFound, UpstreamFailed
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.support.pages.console import served
 
-from affidavit.entrypoints.console.node_counts import NodeCounts
+from affidavit.entrypoints.console.critical_node_counts import NodeCounts
 from affidavit.nodes.library.indexed_bundles import Library
 
 

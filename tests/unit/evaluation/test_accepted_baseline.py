@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from affidavit.evaluation.baseline import as_baseline, stored_baseline
+from affidavit.evaluation.accepted_baseline import as_baseline, stored_baseline
 from affidavit.evaluation.incidents.result import IncidentsResult
 from affidavit.evaluation.run_result import EvaluationResult
 

@@ -11,9 +11,9 @@ import pytest
 
 from affidavit.entrypoints.cli.eval.command import local_library
 from affidavit.evaluation.nodes.answer_snapshots import accept, changes
+from affidavit.evaluation.nodes.bundle_library_answers import MakeLibrary, library_answers, stock
 from affidavit.evaluation.nodes.bundles import place
 from affidavit.evaluation.nodes.evaluated_tools import MeasuredAnswer
-from affidavit.evaluation.nodes.library_answers import MakeLibrary, library_answers, stock
 from affidavit.evaluation.nodes.library_questions import ABSENT, NEIGHBOUR, QUESTIONS
 from affidavit.evaluation.nodes.result import nodes_result
 from affidavit.evaluation.nodes.runs import ScenarioRun, ToolRun, run_scenario

@@ -6,8 +6,8 @@ import pytest
 from tests.support.knowledge.findings import a_finding, an_evidence
 
 from affidavit.evaluation.generator import BundleTruth, Problem
-from affidavit.evaluation.nodes.judge import judge
 from affidavit.evaluation.nodes.metrics import Tally, metrics_of, percentile, tally_of, total
+from affidavit.evaluation.nodes.truth_comparison import judge
 from affidavit.evidence.finding import Finding, LineRange, Occurrence
 from affidavit.evidence.severity import Severity
 

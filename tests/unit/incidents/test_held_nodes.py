@@ -20,7 +20,7 @@ from tests.support.investigations.incidents import (
 from tests.unit.incidents.test_readiness import AT, MINUTE, NODE, Evidence, a_bundle
 
 from affidavit.errors import Throttled
-from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState
+from affidavit.incidents.evidence.node_evidence_port import CollectionStanding, CollectionState
 from affidavit.incidents.evidence.readiness import Readiness
 from affidavit.incidents.evidence.termination_holds import HOLD_LIMIT, HeldNodes
 from affidavit.incidents.incident import LifecycleAction, Signal

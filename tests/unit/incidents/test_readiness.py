@@ -12,7 +12,7 @@ from tests.support.investigations.incidents import Bench, Mailbox, a_bench, an_i
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.delivery_outcome import Handled
-from affidavit.incidents.evidence.bundle_source import (
+from affidavit.incidents.evidence.node_evidence_port import (
     BundleAtHand,
     CollectionStanding,
     CollectionState,

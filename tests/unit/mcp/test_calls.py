@@ -12,8 +12,8 @@ from tests.support.peers.mcp_server import calls_over
 from affidavit.entrypoints.mcp.calls import CallOutcome, Calls
 from affidavit.entrypoints.mcp.scopes import AccessScope
 from affidavit.entrypoints.mcp.tool_errors import bad_arguments
-from affidavit.entrypoints.mcp.tools.answer_debug_envelope import canonical_hash
 from affidavit.entrypoints.mcp.tools.catalog import COLLECTION, LAMBDA, NODES, TOOLS
+from affidavit.entrypoints.mcp.tools.question_and_answer_hashes import canonical_hash
 from affidavit.entrypoints.mcp.tools.schemas import input_schema, output_schema
 from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset
 from affidavit.errors import (

@@ -12,7 +12,7 @@ from tests.support.investigations.incidents import an_incident
 from affidavit.adapters.local.table import SqliteTable
 from affidavit.errors import Conflict, InputRefused, Throttled
 from affidavit.evidence.incident_subject import Subject, SubjectKind
-from affidavit.incidents.evidence.bundle_source import CollectionStanding, CollectionState
+from affidavit.incidents.evidence.node_evidence_port import CollectionStanding, CollectionState
 from affidavit.incidents.incident import Incident
 from affidavit.node_evidence.climb_records import Climb, Climbs, RungName
 from affidavit.node_evidence.ladder import Ladder

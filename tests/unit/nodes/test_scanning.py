@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from affidavit.errors import InputRefused
-from affidavit.nodes.search import prefilter, scanning
+from affidavit.nodes.search import longest_required_text, scanning
 from affidavit.nodes.search.located_lines import LineSpan as Span
 from affidavit.nodes.search.queries import Query, _bytes_pattern, compile_query
 from affidavit.nodes.search.scanning import scan_files
@@ -46,7 +46,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_lines_found_are_those_that_match(path: Path, engine: str, text: str, content: bytes, block: int) -> None:
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prefilter, "_SHORTEST", 99)
+        patch.setattr(longest_required_text, "_SHORTEST", 99)
         try:
             query = Query(text)
         except InputRefused:
@@ -73,7 +73,7 @@ def test_the_lines_found_by_a_needle_are_those_that_match(
 ) -> None:
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prefilter, "_SHORTEST", 3)
+        patch.setattr(longest_required_text, "_SHORTEST", 3)
         patch.setattr(scanning, "RANGE", block)
         try:
             query = Query("err".join(around))
@@ -114,7 +114,7 @@ def test_a_flood_of_matches_is_still_counted_exactly(path: Path) -> None:
     ],
 )
 def test_the_longest_text_of_every_match_is_looked_for_first(query: str, needle: str | None) -> None:
-    assert prefilter.needle_of(_bytes_pattern(query)) == needle
+    assert longest_required_text.needle_of(_bytes_pattern(query)) == needle
 
 
 def test_a_needle_that_stands_everywhere_is_given_up_and_nothing_is_missed(path: Path) -> None:

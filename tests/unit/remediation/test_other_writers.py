@@ -7,7 +7,7 @@ import pytest
 from tests.support.repairing.remediation import FUNCTION_ARN, NOW, a_plan, an_action
 
 from affidavit.errors import Throttled
-from affidavit.ports.aws_calls import REQUEST_IDS
+from affidavit.ports.aws_reads_and_changes import REQUEST_IDS
 from affidavit.ports.workload_inspector import TrailLookup, TrailPage
 from affidavit.remediation.execution.other_writers import READ_AT, Bystanders
 from affidavit.remediation.record.chain import RecordEntry

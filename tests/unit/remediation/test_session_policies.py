@@ -7,7 +7,7 @@ from tests.support.repairing.repaired_function import executor_role
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.remediation.least_privilege_calls import AssumedRoleDoor, session_policy
 from affidavit.errors import InputRefused, UpstreamFailed
-from affidavit.ports.aws_calls import ApiCall, Grant
+from affidavit.ports.aws_reads_and_changes import ApiCall, Grant
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type, catalog

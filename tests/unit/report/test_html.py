@@ -14,7 +14,7 @@ from tests.support.archives.bundles import analyze_at, analyze_files, write_form
 from tests.support.knowledge.packs import a_pack, a_rule, a_suppression
 
 from affidavit.entrypoints.report.page.context_lines import AROUND, LINE_CHARACTERS, context_of, is_longer_than_excerpt
-from affidavit.entrypoints.report.terminal_output import harmless
+from affidavit.entrypoints.report.terminal_escapes_and_colours import harmless
 from affidavit.evaluation.generator import BundleSpec, Form, Layout, generate, write
 from affidavit.evidence.severity import Severity
 from affidavit.index.filtered import TimeWindow

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from affidavit.entrypoints.report.markdown import inert
-from affidavit.entrypoints.report.terminal_output import harmless
+from affidavit.entrypoints.report.terminal_escapes_and_colours import harmless
 
 ACTIVE = re.compile(r"://|www\.|@|#\d|\w\.\w|[\w-]*\w-\d|[0-9a-f]*\d[0-9a-f]{6,}", re.IGNORECASE)
 NUMBER = re.compile(r"[\d.,]+")

@@ -5,9 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
+from affidavit.entrypoints.report.terminal_escapes_and_colours import make_console, print_hanging, text
 from affidavit.entrypoints.report.terminal_evaluation import print_evaluation
-from affidavit.entrypoints.report.terminal_output import make_console, print_hanging, text
-from affidavit.evaluation.baseline import stored_baseline
+from affidavit.evaluation.accepted_baseline import stored_baseline
 
 WORDS = "one two three four five six seven eight nine ten eleven"
 

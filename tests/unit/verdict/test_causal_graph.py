@@ -5,7 +5,7 @@ import pytest
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
 from affidavit.knowledge import load_knowledge
-from affidavit.verdict.graph import checked_graph, load_graph
+from affidavit.verdict.causal_graph import checked_graph, load_graph
 from affidavit.verdict.graph_sample_checks import check_graph, known_graph
 from affidavit.verdict.node_condition import Condition
 

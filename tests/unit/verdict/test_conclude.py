@@ -9,8 +9,8 @@ import pytest
 
 from affidavit.evidence.confidence import Confidence, Level
 from affidavit.evidence.finding import Episode, Evidence, FaultState, Finding, LineRange, NamedEntity, Occurrence
+from affidavit.evidence.node_verdict import NodeVerdict, Refutation, VerdictState
 from affidavit.evidence.severity import Severity
-from affidavit.evidence.verdict import NodeVerdict, Refutation, VerdictState
 from affidavit.knowledge import load_knowledge
 from affidavit.verdict.conclude import Fact, VerdictInput, conclude
 from affidavit.verdict.graph_sample_checks import known_graph

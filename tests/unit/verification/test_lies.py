@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from affidavit.evidence.diagnosis import Diagnosis, Grade
-from affidavit.verification.about_incident import About
 from affidavit.verification.assess import Assessment, assess
 from affidavit.verification.ledger_entry import make_entry
+from affidavit.verification.names_from_incident import About
 from affidavit.yaml_loading import load_yaml
 
 SUITE: Mapping[str, Any] = load_yaml((Path(__file__).parent / "lies.yaml").read_text())["denied"]

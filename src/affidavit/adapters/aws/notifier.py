@@ -5,7 +5,7 @@ import hashlib
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.error_translation import translated
 from affidavit.incidents.notices.plain_text import plain_text
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 
 MOST_SUBJECT = 100
 # SNS takes 256 KiB, and counts the attributes, too.

@@ -103,7 +103,7 @@ def _pagerduty(wiring: _Wiring) -> Notifier | None:
     settings = wiring.settings
     if not _both(PAGERDUTY_TOKEN=settings.pagerduty_token, PAGERDUTY_FROM=settings.pagerduty_from):
         return None
-    from affidavit.adapters.channels.pagerduty import PagerDutyNotifier
+    from affidavit.adapters.channels.pagerduty_note import PagerDutyNotifier
 
     return PagerDutyNotifier(sender=wiring.sender, token=settings.pagerduty_token, author=settings.pagerduty_from)
 

@@ -8,7 +8,7 @@ from affidavit.adapters.channels.http_sender import ChannelRefused, Sender
 from affidavit.adapters.channels.notice_sections import Part, PartLine, cut, parts_of
 from affidavit.errors import InputRefused
 from affidavit.ports.json import JsonValue
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 
 _GONE = (301, 404, 410)
 _MOST_TITLE = 250

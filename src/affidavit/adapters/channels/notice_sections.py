@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from affidavit.incidents.notices.plain_text import facts, how_to_go_on
 from affidavit.ports.json import JsonValue
-from affidavit.ports.notice import Notice, NoticeQuote
+from affidavit.ports.notice_record import Notice, NoticeQuote
 
 MOST_CHARACTERS = 600
 

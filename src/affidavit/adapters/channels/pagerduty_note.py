@@ -8,7 +8,7 @@ from affidavit.adapters.channels.http_sender import Sender
 from affidavit.adapters.channels.notice_sections import cut, parts_of
 from affidavit.adapters.channels.slack_message import unlinked
 from affidavit.errors import UpstreamFailed
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 
 SOURCE = "pagerduty"
 DEDUP_SOURCE = "pagerduty-dedup-key"

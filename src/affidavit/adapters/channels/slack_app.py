@@ -10,7 +10,7 @@ from affidavit.adapters.channels.http_sender import Sender
 from affidavit.adapters.channels.slack_message import slack_message
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.json import JsonValue
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 from affidavit.ports.notifier import AskedToWait
 
 # The message is gone or may no longer be edited: then a new one is written.

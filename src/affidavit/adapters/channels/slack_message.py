@@ -8,7 +8,7 @@ import re
 
 from affidavit.adapters.channels.notice_sections import Detail, Part, PartLine, cut, fitting, parts_of
 from affidavit.ports.json import JsonValue
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 
 # What programs make links of, by the character without which they do not.
 _ADDRESS = re.compile(r"(?i)(?<=\bwww)\.|(?<=\bmailto):|(?<=\btel):|:(?=//)")

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from affidavit.adapters.channels.http_sender import Sender
 from affidavit.adapters.channels.slack_message import slack_message
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from affidavit.adapters.channels.http_sender import Sender
 from affidavit.adapters.channels.notice_sections import Detail, Part, PartLine, cut, fitting, parts_of
 from affidavit.ports.json import JsonValue
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 
 # Teams takes about 28 KB, what it makes of a card included: senders have seen it refuse 21 KB.
 _MOST_CARD = 18_000

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from affidavit.errors import InputRefused
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 
 
 @dataclass(frozen=True)

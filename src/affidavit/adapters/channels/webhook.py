@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 
 from affidavit.adapters.channels.http_sender import Sender
 from affidavit.ports.clock import Clock
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 from affidavit.wire.body_signature import signature_headers
 
 VERSION = 1

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy
-from affidavit.verification.about_incident import About
 from affidavit.verification.assess import assess, graded
 from affidavit.verification.ledger_entry import Entry
+from affidavit.verification.names_from_incident import About
 
 # Ours to say, whatever a submission claims.
 _NOT_TAKEN = ("grade", "open_obligations")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from affidavit.workloads.failures import FailureKind, Match, matches
 from affidavit.workloads.runs import Ending, Run, Statement
-from affidavit.workloads.runs.errors import ErrorText, without_frames, words_of
+from affidavit.workloads.runs.error_type_and_message import ErrorText, without_frames, words_of
 from affidavit.workloads.runs.lines import Line, LineKind, LogLevel
 
 LONGEST_QUOTE = 420

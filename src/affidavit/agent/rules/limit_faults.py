@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from affidavit.agent.rules.errors.error_summary import brief, is_order
+from affidavit.agent.rules.errors.error_on_one_line import brief, is_order
 from affidavit.agent.rules.failure_reasons import INIT_TIMED_OUT, KILLED, TIMED_OUT, Reason
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
 from affidavit.agent.rules.ledger_facts import CONFIG, LOGS, Facts

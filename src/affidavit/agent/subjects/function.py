@@ -6,8 +6,8 @@ from types import MappingProxyType
 from pydantic import BaseModel
 
 from affidavit.agent.rules import best_so_far, raised_by_fields
-from affidavit.agent.rules.error_message_names import names_in
 from affidavit.agent.rules.ledger_facts import CHANGES, CONFIG, IAM, LOGS, NETWORK
+from affidavit.agent.rules.names_in_error_messages import names_in
 from affidavit.agent.subjects.function_answer_trimming import drop_lambda_config, drop_oldest_logs, trim_iam_to_sids
 from affidavit.agent.subjects.function_prompt import PROMPT
 from affidavit.agent.subjects.investigable import OutOfScope, Scope
@@ -15,7 +15,7 @@ from affidavit.agent.toolbox.tool_providers import DirectToolProvider, Toolbox
 from affidavit.baselines.capture import Captures
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.evidence.incident_subject import SubjectKind
-from affidavit.incidents.attempt.answer_budget import Shrink
+from affidavit.incidents.attempt.answers_cut_to_budget import Shrink
 from affidavit.incidents.incident import Incident
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import JsonValue

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from affidavit.incidents.attempt.answer_budget import Gathered, estimate_tokens
+from affidavit.incidents.attempt.answers_cut_to_budget import Gathered, estimate_tokens
 from affidavit.ports.json import JsonValue
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.evidence.incident_subject import SubjectKind
-from affidavit.incidents.attempt.answer_budget import Shrink
+from affidavit.incidents.attempt.answers_cut_to_budget import Shrink
 from affidavit.incidents.incident import Incident
 from affidavit.ports.json import JsonValue
 from affidavit.verification.ledger_entry import Entry

@@ -25,7 +25,7 @@ from affidavit.agent.subjects.node_tools import (
 )
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.evidence.incident_subject import SubjectKind
-from affidavit.incidents.attempt.answer_budget import Shrink
+from affidavit.incidents.attempt.answers_cut_to_budget import Shrink
 from affidavit.incidents.evidence.readiness import TOOL as EVIDENCE
 from affidavit.incidents.incident import Incident
 from affidavit.nodes.library.object_keys import instance_in

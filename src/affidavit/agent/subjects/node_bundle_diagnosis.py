@@ -15,7 +15,7 @@ from affidavit.evidence.diagnosis import (
     RemediationStep,
     RiskLevel,
 )
-from affidavit.evidence.verdict import VerdictState
+from affidavit.evidence.node_verdict import VerdictState
 from affidavit.verification.confidence import UNSTATED, with_confidence
 from affidavit.verification.ledger_entry import Entry
 from affidavit.verification.plans.advisable_steps import refused_steps

@@ -7,7 +7,7 @@ from typing import cast
 from affidavit.agent.prompt_messages import fenced
 from affidavit.agent.subjects.investigable import Investigable
 from affidavit.agent.time_and_tokens import CHARACTERS_PER_TOKEN
-from affidavit.incidents.attempt.answer_budget import truncate_to_budget
+from affidavit.incidents.attempt.answers_cut_to_budget import truncate_to_budget
 from affidavit.ports.json import JsonValue
 
 CHARACTERS_AT_MOST = 40_000

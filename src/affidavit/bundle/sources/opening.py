@@ -24,7 +24,7 @@ from affidavit.bundle.sources.compression import (
     decompressed,
 )
 from affidavit.bundle.sources.directory import DirectorySource
-from affidavit.bundle.sources.log_files import LogFilesSource, member_names
+from affidavit.bundle.sources.single_log_files import LogFilesSource, member_names
 from affidavit.bundle.sources.source import MemberDamaged, Source
 from affidavit.bundle.sources.tar import TarSource
 from affidavit.bundle.sources.zip import ZipSource

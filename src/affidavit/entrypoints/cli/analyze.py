@@ -22,7 +22,7 @@ from affidavit.entrypoints.report.html import render_html
 from affidavit.entrypoints.report.long_line_excerpts import QuotedLines, quoted_lines
 from affidavit.entrypoints.report.markdown import render_markdown
 from affidavit.entrypoints.report.terminal import print_report
-from affidavit.entrypoints.report.terminal_output import harmless, make_console
+from affidavit.entrypoints.report.terminal_escapes_and_colours import harmless, make_console
 from affidavit.entrypoints.report.unread_files import loss_line, losses
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity

@@ -10,7 +10,7 @@ from affidavit.bundle.workspace import workspace
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.locale_safe_output import write_json
 from affidavit.entrypoints.cli.progress import progress_line
-from affidavit.entrypoints.report.terminal_output import STYLES, make_console, print_hanging, text
+from affidavit.entrypoints.report.terminal_escapes_and_colours import STYLES, make_console, print_hanging, text
 from affidavit.entrypoints.report.unread_files import loss_line
 from affidavit.evidence.severity import Severity
 from affidavit.index.comparison import ChangedSettings, ComparedFinding, Comparison, Difference, compare

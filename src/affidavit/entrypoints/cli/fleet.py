@@ -46,7 +46,7 @@ def add(
     Example: affidavit fleet add bundles --cluster production
     """
     from affidavit.bootstrap import build_app, build_library
-    from affidavit.entrypoints.report.terminal_output import harmless
+    from affidavit.entrypoints.report.terminal_escapes_and_colours import harmless
     from affidavit.fleet.publish import publish
     from affidavit.investigation import analyze
     from affidavit.nodes.ingest.folder_bundles import ingest_directory
@@ -167,7 +167,7 @@ def _print(answer: "FleetAnswer", form: AnswerFormat) -> None:
 def _print_table(answer: "FleetAnswer") -> None:
     from rich.table import Table
 
-    from affidavit.entrypoints.report.terminal_output import make_console, text
+    from affidavit.entrypoints.report.terminal_escapes_and_colours import make_console, text
 
     table = Table(*answer.columns, box=None, pad_edge=False)
     for row in answer.rows:

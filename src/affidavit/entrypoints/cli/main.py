@@ -287,7 +287,7 @@ def _interrupt(_signal: int, _frame: object) -> None:
 
 
 def _complain(message: str, hint: str = "") -> None:
-    from affidavit.entrypoints.report.terminal_output import harmless
+    from affidavit.entrypoints.report.terminal_escapes_and_colours import harmless
 
     typer.echo(f"affidavit: {harmless(message)}", err=True)
     if hint:

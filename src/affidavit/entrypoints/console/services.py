@@ -11,7 +11,7 @@ from affidavit.entrypoints.console.access.oidc import OidcLogin
 from affidavit.entrypoints.console.access.person import Person
 from affidavit.entrypoints.console.access.sessions import ConsoleSessions, OneTime
 from affidavit.entrypoints.console.access.share_links import Shares
-from affidavit.entrypoints.console.node_counts import NodeCounts
+from affidavit.entrypoints.console.critical_node_counts import NodeCounts
 from affidavit.entrypoints.console.plans.plan_listing import waiting
 from affidavit.entrypoints.console.plans.repair_services import Lent, Repairs, signed_in, stored_plans, stored_repairs
 from affidavit.entrypoints.console.rendering import templates

@@ -12,8 +12,8 @@ from pydantic_core import to_json
 from affidavit.entrypoints.mcp.scopes import ALL_SCOPES, AccessScope
 from affidavit.entrypoints.mcp.services import Services
 from affidavit.entrypoints.mcp.tool_errors import bad_arguments, failure, shape
-from affidavit.entrypoints.mcp.tools.answer_debug_envelope import envelope
 from affidavit.entrypoints.mcp.tools.deprecated_calls import as_meant
+from affidavit.entrypoints.mcp.tools.question_and_answer_hashes import envelope
 from affidavit.entrypoints.mcp.tools.schemas import DEBUG, arguments_of
 from affidavit.entrypoints.mcp.tools.tool import Tool
 from affidavit.entrypoints.mcp.tools.workload_truncation_info import fitted

@@ -21,10 +21,10 @@ from affidavit.entrypoints.report.content import (
     when,
 )
 from affidavit.entrypoints.report.long_line_excerpts import QuotedLines
-from affidavit.entrypoints.report.terminal_output import harmless
+from affidavit.entrypoints.report.terminal_escapes_and_colours import harmless
 from affidavit.entrypoints.report.unread_files import loss_line
 from affidavit.entrypoints.report.verdict_text import verdict_lines
-from affidavit.evidence.verdict import NodeVerdict
+from affidavit.evidence.node_verdict import NodeVerdict
 from affidavit.index.filtered import View
 from affidavit.knowledge import Knowledge
 

@@ -6,11 +6,11 @@ from rich.text import Text
 from affidavit.bundle.manifest import Manifest
 from affidavit.entrypoints.report import content
 from affidavit.entrypoints.report.long_line_excerpts import QuotedLines
-from affidavit.entrypoints.report.terminal_output import STYLES, print_hanging, text
+from affidavit.entrypoints.report.terminal_escapes_and_colours import STYLES, print_hanging, text
 from affidavit.entrypoints.report.unread_files import loss_line
 from affidavit.entrypoints.report.verdict_text import verdict_lines
+from affidavit.evidence.node_verdict import NodeVerdict
 from affidavit.evidence.severity import Severity
-from affidavit.evidence.verdict import NodeVerdict
 from affidavit.index.filtered import View
 from affidavit.knowledge import Knowledge
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.table import Table
 
+from affidavit.entrypoints.report.terminal_escapes_and_colours import text
 from affidavit.entrypoints.report.terminal_incident_evaluation import print_attacks, print_incidents
-from affidavit.entrypoints.report.terminal_output import text
 from affidavit.evaluation.nodes.evaluated_tools import ANALYZE
 from affidavit.evaluation.nodes.result import NodesResult, ScenarioResult, compared
 from affidavit.evaluation.run_result import EvaluationResult

@@ -4,8 +4,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from affidavit.entrypoints.report.terminal_output import text
-from affidavit.evaluation.incidents.adversarial import AdversarialResult
+from affidavit.entrypoints.report.terminal_escapes_and_colours import text
+from affidavit.evaluation.incidents.chat_model_attacks import AdversarialResult
 from affidavit.evaluation.incidents.judged_lies import HONEST
 from affidavit.evaluation.incidents.result import IncidentScenarioResult, IncidentsResult
 

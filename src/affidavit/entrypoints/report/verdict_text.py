@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from affidavit.entrypoints.report.content import moment
-from affidavit.evidence.verdict import NodeVerdict, RootCause, Unexplained
+from affidavit.evidence.node_verdict import NodeVerdict, RootCause, Unexplained
 
 _IDS_SHOWN = 4
 _CANDIDATES_SHOWN = 3

@@ -11,7 +11,7 @@ from affidavit.evaluation.generator.command_outputs import put_outputs
 from affidavit.evaluation.generator.data_files import Data, load, mapping
 from affidavit.evaluation.generator.faults import edits
 from affidavit.evaluation.generator.logs import Streams, put_logs, streams_of
-from affidavit.evaluation.generator.node import GeneratedNode, node_of
+from affidavit.evaluation.generator.node_identity import GeneratedNode, node_of
 from affidavit.evaluation.generator.spec import BundleSpec, Form
 from affidavit.evaluation.generator.tree import Tree
 

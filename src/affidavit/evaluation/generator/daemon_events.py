@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import cast
 
 from affidavit.evaluation.generator.data_files import items, load
-from affidavit.evaluation.generator.node import GeneratedNode
+from affidavit.evaluation.generator.node_identity import GeneratedNode
 from affidavit.evaluation.generator.text.template_slots import Writer
 
 

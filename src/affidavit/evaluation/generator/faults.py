@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from affidavit.evaluation.generator import data_files
 from affidavit.evaluation.generator.daemon_events import DaemonEvent, Mark, pid_words
 from affidavit.evaluation.generator.data_files import items, load, mapping, texts
-from affidavit.evaluation.generator.node import GeneratedNode
+from affidavit.evaluation.generator.node_identity import GeneratedNode
 from affidavit.evaluation.generator.text.template_slots import Writer
 
 

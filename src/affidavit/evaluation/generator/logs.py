@@ -8,7 +8,7 @@ from affidavit.evaluation.generator.bundle_truth import Problem
 from affidavit.evaluation.generator.daemon_events import DaemonEvent, Mark, noise
 from affidavit.evaluation.generator.data_files import Data, items, load, mapping, texts
 from affidavit.evaluation.generator.faults import planted
-from affidavit.evaluation.generator.node import Container, GeneratedNode, Pod
+from affidavit.evaluation.generator.node_identity import Container, GeneratedNode, Pod
 from affidavit.evaluation.generator.text.clock_text import stamp
 from affidavit.evaluation.generator.text.formats import FORMATS, Format, cri, quoted
 from affidavit.evaluation.generator.tree import Tree

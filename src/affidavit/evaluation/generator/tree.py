@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from affidavit.evaluation.generator.archives import stored_gzip
 from affidavit.evaluation.generator.bundle_truth import Problem
-from affidavit.evaluation.generator.node import GeneratedNode
+from affidavit.evaluation.generator.node_identity import GeneratedNode
 from affidavit.evaluation.generator.spec import Layout
 
 

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.diagnosis import Claim, Diagnosis, ProducedBy
-from affidavit.verification.about_incident import About
 from affidavit.verification.ledger_entry import Entry, make_entry
+from affidavit.verification.names_from_incident import About
 from affidavit.yaml_loading import load_yaml
 
 SITUATIONS = Path(__file__).parents[1] / "scenarios" / "lies"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import reduce
 
-from affidavit.evaluation.nodes.judge import Judgement
+from affidavit.evaluation.nodes.truth_comparison import Judgement
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,9 +22,9 @@ from affidavit.bundle.sources.opening import open_bundle
 from affidavit.bundle.unpack import unpack
 from affidavit.bundle.unpacked_bundle import stored_bundle
 from affidavit.evaluation.nodes.bundles import place
-from affidavit.evaluation.nodes.judge import judge
 from affidavit.evaluation.nodes.runs import Quiet, ScenarioRun
 from affidavit.evaluation.nodes.scenario import Scenario
+from affidavit.evaluation.nodes.truth_comparison import judge
 from affidavit.index.assemble import assemble_index
 from affidavit.index.clock_and_checks import survey
 from affidavit.index.findings_index import FindingsIndex

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from affidavit.bundle.file_roles import FileKind
 from affidavit.errors import AffidavitError
+from affidavit.evaluation.nodes.bundle_library_answers import MakeLibrary, library_answers, stock
 from affidavit.evaluation.nodes.bundles import PlacedBundle, place
 from affidavit.evaluation.nodes.evaluated_tools import ANALYZE, TOOLS, MeasuredAnswer, analyze_answer
-from affidavit.evaluation.nodes.judge import Judgement, judge
-from affidavit.evaluation.nodes.library_answers import MakeLibrary, library_answers, stock
 from affidavit.evaluation.nodes.metrics import Tally, tally_of
 from affidavit.evaluation.nodes.scenario import Scenario
+from affidavit.evaluation.nodes.truth_comparison import Judgement, judge
 from affidavit.evidence.citation_check import check
 from affidavit.evidence.finding import Finding
 from affidavit.index.scanning.rules_by_slot import slots_of

@@ -1,7 +1,7 @@
 """What an incident says about itself, for whoever judges a diagnosis of it."""
 
 from affidavit.incidents.incident import Incident
-from affidavit.verification.about_incident import About
+from affidavit.verification.names_from_incident import About
 
 
 def about_incident(incident: Incident) -> About:

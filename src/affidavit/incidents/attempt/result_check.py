@@ -7,7 +7,7 @@ from affidavit.evidence.citation_check import ByteSource
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.attempt.answer_ledger import Entry
 from affidavit.incidents.attempt.diagnostician_port import AgentResult, RunOutcome
-from affidavit.incidents.attempt.incident_names import about_incident
+from affidavit.incidents.attempt.incident_for_verification import about_incident
 from affidavit.incidents.incident import Incident
 from affidavit.verification.assess import assess, graded
 

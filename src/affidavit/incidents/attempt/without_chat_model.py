@@ -10,8 +10,8 @@ from typing import Protocol
 
 from affidavit.errors import AffidavitError
 from affidavit.evidence.diagnosis import Diagnosis
-from affidavit.incidents.attempt.answer_budget import Shrink, truncate_to_budget
 from affidavit.incidents.attempt.answer_ledger import Entry, Ledger
+from affidavit.incidents.attempt.answers_cut_to_budget import Shrink, truncate_to_budget
 from affidavit.ports.json import JsonValue
 
 TOKEN_BUDGET = 20_000

@@ -11,8 +11,13 @@ from typing import Protocol
 
 from affidavit.errors import AffidavitError
 from affidavit.evidence.incident_subject import SubjectKind
-from affidavit.incidents.evidence.bundle_source import BundleAtHand, CollectionStanding, CollectionState, NodeEvidence
 from affidavit.incidents.evidence.control_plane_port import NodeStates
+from affidavit.incidents.evidence.node_evidence_port import (
+    BundleAtHand,
+    CollectionStanding,
+    CollectionState,
+    NodeEvidence,
+)
 from affidavit.incidents.incident import Incident
 from affidavit.ports.json import JsonValue
 

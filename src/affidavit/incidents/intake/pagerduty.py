@@ -11,7 +11,7 @@ from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.alert_incident import Envelope, NotAFault, UnreadableAlert
 from affidavit.incidents.intake.hooks.label_mapping import NO_NAMES, LabelNames
 from affidavit.incidents.intake.node_alerts import RESOLVED, of_alertmanager
-from affidavit.ports.notice import AlertOrigin
+from affidavit.ports.notice_record import AlertOrigin
 
 SOURCE = "pagerduty"
 _STATUS = {"incident.triggered": "firing", "incident.resolved": RESOLVED}

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from affidavit.evidence.diagnosis import IncidentSeverity
 from affidavit.incidents.store.state import Status
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 from affidavit.ports.notifier import Notifier
 
 _FROM_WORST = tuple(IncidentSeverity)

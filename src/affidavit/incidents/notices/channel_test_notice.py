@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 
 
 def a_test_notice(now: datetime) -> Notice:

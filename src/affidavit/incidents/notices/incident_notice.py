@@ -10,7 +10,7 @@ from urllib.parse import quote
 from affidavit.incidents.reading.incident_view import ClaimView, ConclusionView, IncidentView, StepView, view_of
 from affidavit.incidents.store.state import IncidentState
 from affidavit.incidents.store.stored_diagnoses import IncidentContext
-from affidavit.ports.notice import AlertOrigin, Notice, NoticeQuote, NoticeStep
+from affidavit.ports.notice_record import AlertOrigin, Notice, NoticeQuote, NoticeStep
 
 QUOTE_CHARACTERS = 400
 

@@ -16,7 +16,7 @@ from affidavit.incidents.store.state import IncidentState
 from affidavit.incidents.store.stored_diagnoses import IncidentContexts
 from affidavit.incidents.telemetry import Telemetry
 from affidavit.ports.clock import Clock
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 from affidavit.ports.notifier import AskedToWait
 
 # At one try a round of the watchdog these are two hours: a channel that takes nothing for so long is not coming back.

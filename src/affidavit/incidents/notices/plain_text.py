@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from affidavit.ports.notice import Notice, NoticeQuote
+from affidavit.ports.notice_record import Notice, NoticeQuote
 
 
 def plain_text(notice: Notice) -> str:

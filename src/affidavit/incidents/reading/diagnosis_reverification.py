@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from affidavit.errors import EvidenceUnavailable
 from affidavit.evidence.citation_check import ByteSource
 from affidavit.incidents.attempt.answer_ledger import Entry
-from affidavit.incidents.attempt.incident_names import about_incident
+from affidavit.incidents.attempt.incident_for_verification import about_incident
 from affidavit.incidents.incident import IncidentId
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.incident_leases import IncidentStates

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import assert_never
 
 from affidavit.errors import InputRefused
+from affidavit.evidence.node_verdict import NodeVerdict
 from affidavit.evidence.severity import Severity
-from affidavit.evidence.verdict import NodeVerdict
 from affidavit.index.findings_index import FindingsIndex
 from affidavit.nodes.correlation.correlate import Correlation
 from affidavit.nodes.correlation.correlate import correlate as correlated

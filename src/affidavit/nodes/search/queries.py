@@ -12,7 +12,7 @@ import re2
 
 from affidavit.errors import InputRefused
 from affidavit.matching.pattern_language import Wordings, block_form, byte_options
-from affidavit.nodes.search.prefilter import needle_database, needle_of
+from affidavit.nodes.search.longest_required_text import needle_database, needle_of
 
 # Of memory for the compiled form; a query that needs more is no query a person wrote.
 _MOST_MEMORY = 8 << 20

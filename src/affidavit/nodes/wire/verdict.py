@@ -6,7 +6,7 @@ from pydantic import Field
 
 from affidavit.evidence.confidence import Level
 from affidavit.evidence.diagnosis import FaultType
-from affidavit.evidence.verdict import NodeVerdict, RootCause, Unexplained, VerdictState
+from affidavit.evidence.node_verdict import NodeVerdict, RootCause, Unexplained, VerdictState
 from affidavit.wire.records import WireRecord
 
 # Small on purpose: an answer of six kilobytes has room for findings, too. The index has all of it.

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
 from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument
-from affidavit.ports.aws_calls import ApiCall, StateReader
+from affidavit.ports.aws_reads_and_changes import ApiCall, StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.plan.plan_record import UndoClass
 

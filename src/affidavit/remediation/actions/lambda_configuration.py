@@ -8,7 +8,7 @@ from pydantic import JsonValue as AnyJson
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
 from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import GOOD_VARIABLES, SourceDocument, SourceKind
-from affidavit.ports.aws_calls import VARIABLES_OF, ApiCall, StateReader
+from affidavit.ports.aws_reads_and_changes import VARIABLES_OF, ApiCall, StateReader
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.arns import function_name

@@ -10,7 +10,7 @@ from affidavit.errors import NotFound
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
 from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
-from affidavit.ports.aws_calls import ApiCall, StateReader
+from affidavit.ports.aws_reads_and_changes import ApiCall, StateReader
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.arns import function_name

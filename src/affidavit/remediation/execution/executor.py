@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from affidavit.errors import AffidavitError, Conflict, InvariantBroken, Throttled, UpstreamFailed
-from affidavit.ports.aws_calls import Changer
+from affidavit.ports.aws_reads_and_changes import Changer
 from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.table import ConditionFailed
 from affidavit.remediation.always_refused import refused_calls

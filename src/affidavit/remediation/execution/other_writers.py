@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from affidavit.errors import AffidavitError
-from affidavit.ports.aws_calls import REQUEST_IDS
+from affidavit.ports.aws_reads_and_changes import REQUEST_IDS
 from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.workload_inspector import LookupKey, TrailLookup, TrailPage
 from affidavit.remediation.actions.arns import parse_arn

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from affidavit.errors import AffidavitError, Conflict, InvariantBroken, UpstreamFailed
-from affidavit.ports.aws_calls import ApiCall, ChangerDoor, Grant, StateReader
+from affidavit.ports.aws_reads_and_changes import ApiCall, ChangerDoor, Grant, StateReader
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.table import ConditionFailed, Write

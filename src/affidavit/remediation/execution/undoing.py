@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from affidavit.errors import AffidavitError
-from affidavit.ports.aws_calls import ApiCall, Changer
+from affidavit.ports.aws_reads_and_changes import ApiCall, Changer
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.execution.other_writers import CALLED_AT, READ_AT, REQUEST_IDS, request_ids

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.diagnosis import RiskLevel
-from affidavit.ports.aws_calls import StateReader
+from affidavit.ports.aws_reads_and_changes import StateReader
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
 from affidavit.remediation.plan.plan_record import Action, OnFailedProof, Plan, PlanId

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
-from affidavit.ports.aws_calls import StateReader
+from affidavit.ports.aws_reads_and_changes import StateReader
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.plan.plan_record import Action
 from affidavit.remediation.review.source_document_fields import keeps, last, listed, mapping

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
-from affidavit.ports.aws_calls import StateReader
+from affidavit.ports.aws_reads_and_changes import StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.iam.policy_comparison import widenings
 from affidavit.remediation.plan.plan_record import Action

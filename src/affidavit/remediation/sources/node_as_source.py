@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from affidavit.errors import NotFound
 from affidavit.ports.argument_sources import SourceDocument
-from affidavit.ports.aws_calls import StateReader
+from affidavit.ports.aws_reads_and_changes import StateReader
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item
 from affidavit.ports.node_directory import NodeDirectory

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from affidavit.verification.obligations.incident_facts import ChangeCall, Situation
+from affidavit.verification.obligations.recorded_incident_facts import ChangeCall, Situation
 from affidavit.verification.text.text_problem import WordFinding
 from affidavit.verification.text.word_patterns import sentences
 

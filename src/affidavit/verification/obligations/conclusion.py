@@ -7,11 +7,11 @@ from affidavit.verification.claims.contradicted_values import doubtful_value
 from affidavit.verification.obligations.change_claims import change_findings
 from affidavit.verification.obligations.evaluate import open_needs
 from affidavit.verification.obligations.false_denials import denied_facts
-from affidavit.verification.obligations.incident_facts import Situation
-from affidavit.verification.obligations.node_conclusions import node_findings
+from affidavit.verification.obligations.node_verdict_agreement import node_findings
+from affidavit.verification.obligations.recorded_incident_facts import Situation
 from affidavit.verification.obligations.state_claims import state_findings
 from affidavit.verification.text.check import TextFindings
-from affidavit.verification.text.passages import Place, passages
+from affidavit.verification.text.diagnosis_passages import Place, passages
 from affidavit.verification.text.prompt_injection import gives_orders, refuses_orders
 from affidavit.verification.text.recorded_answers import Answers
 from affidavit.verification.text.text_problem import WordFinding

@@ -10,8 +10,8 @@ import re2
 
 from affidavit.errors import InvariantBroken
 from affidavit.evidence.diagnosis import Diagnosis, EvidencePointer, FaultType, ProducedBy
-from affidavit.verification.obligations.conditions import CONDITIONS
-from affidavit.verification.obligations.incident_facts import LOGS, Situation
+from affidavit.verification.obligations.obligation_conditions import CONDITIONS
+from affidavit.verification.obligations.recorded_incident_facts import LOGS, Situation
 from affidavit.verification.obligations.run_facts import RunFacts, signs_in
 from affidavit.yaml_loading import load_yaml
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.verification.claims.sentence_meanings import says
-from affidavit.verification.obligations.incident_facts import LOGS, Situation, texts_of
+from affidavit.verification.obligations.recorded_incident_facts import LOGS, Situation, texts_of
 from affidavit.verification.text.recorded_answers import Answers
 from affidavit.verification.text.word_patterns import sentences
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from affidavit.evidence.diagnosis import Diagnosis, FaultType
-from affidavit.verification.obligations.incident_facts import Situation
-from affidavit.verification.obligations.node_facts import NodeFacts
+from affidavit.verification.obligations.recorded_incident_facts import Situation
+from affidavit.verification.obligations.recorded_node_answers import NodeFacts
 from affidavit.verification.obligations.state_claims import says_state
 from affidavit.verification.text.text_problem import WordFinding
 

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from affidavit.evidence.diagnosis import FaultType
-from affidavit.verification.obligations.incident_facts import CONFIG, IAM, NETWORK, Situation, texts_of
+from affidavit.verification.obligations.recorded_incident_facts import CONFIG, IAM, NETWORK, Situation, texts_of
 from affidavit.workloads.denials import denials_in
 from affidavit.workloads.event_destinations import DELIVERIES, sending_action
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.verification.ledger_entry import Entry
-from affidavit.verification.obligations.node_facts import NodeFacts
+from affidavit.verification.obligations.recorded_node_answers import NodeFacts
 from affidavit.verification.obligations.run_facts import RunEnd, RunFacts, read_run_facts
 
 LOGS, IAM, CONFIG, NETWORK, CHANGES = (

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from affidavit.evidence.diagnosis import Claim, Diagnosis, FaultType, ProducedBy
-from affidavit.verification.obligations.conditions import concurrency_is_zero
-from affidavit.verification.obligations.incident_facts import CONFIG, LOGS, Situation
+from affidavit.verification.obligations.obligation_conditions import concurrency_is_zero
+from affidavit.verification.obligations.recorded_incident_facts import CONFIG, LOGS, Situation
 from affidavit.verification.obligations.run_facts import RunEnd
 from affidavit.verification.text.text_problem import WordFinding
 from affidavit.verification.text.word_patterns import first_match, word_patterns

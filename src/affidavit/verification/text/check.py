@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from affidavit.evidence.diagnosis import Diagnosis, ProducedBy
+from affidavit.verification.text.diagnosis_passages import Passage, Place, passages
 from affidavit.verification.text.numbers import number_findings
-from affidavit.verification.text.passages import Passage, Place, passages
 from affidavit.verification.text.recorded_answers import Answers
 from affidavit.verification.text.times import time_findings
 from affidavit.verification.text.unknown_names import names_from_orders, unknown_names

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from affidavit.verification.text.allowed_words import is_call, is_compound, is_our_word
 from affidavit.verification.text.copied_words import copied
+from affidavit.verification.text.diagnosis_passages import Passage, Place
 from affidavit.verification.text.disguised_names import is_opaque, names_hidden_in
-from affidavit.verification.text.passages import Passage, Place
 from affidavit.verification.text.recorded_answers import Answers
 
 _TOKEN = re.compile(r"[A-Za-z0-9/$][A-Za-z0-9._:/@+=*$#-]*[A-Za-z0-9*/]|[A-Za-z0-9]")

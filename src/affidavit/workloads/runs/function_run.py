@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from affidavit.workloads.runs.errors import ErrorText
+from affidavit.workloads.runs.error_type_and_message import ErrorText
 from affidavit.workloads.runs.lines import Line, LogLevel
 
 _LAST_WORDS = 3

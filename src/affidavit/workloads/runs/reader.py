@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from affidavit.workloads.runs.errors import error_in
+from affidavit.workloads.runs.error_type_and_message import error_in
 from affidavit.workloads.runs.function_run import Ending, Run, Statement
 from affidavit.workloads.runs.lines import Line, LineKind, LogLevel, json_object, read_line
 from affidavit.workloads.runs.runtime_wordings import is_noise, is_unhandled

@@ -11,13 +11,13 @@ from tests.support.investigations.notices import HOSTILE, a_notice, a_sender
 from tests.support.peers.http_peer import Answer, a_peer
 
 from affidavit.adapters.channels.github import GitHubNotifier, code_block
-from affidavit.adapters.channels.pagerduty import DEDUP_SOURCE, SOURCE, PagerDutyNotifier
+from affidavit.adapters.channels.pagerduty_note import DEDUP_SOURCE, SOURCE, PagerDutyNotifier
 from affidavit.adapters.channels.slack_app import SlackAppNotifier
 from affidavit.adapters.channels.slack_webhook import SlackWebhookNotifier
 from affidavit.adapters.channels.teams import TeamsNotifier
 from affidavit.adapters.channels.webhook import WebhookNotifier
 from affidavit.errors import UpstreamFailed
-from affidavit.ports.notice import AlertOrigin, NoticeQuote
+from affidavit.ports.notice_record import AlertOrigin, NoticeQuote
 from affidavit.ports.notifier import AskedToWait
 from affidavit.wire.body_signature import is_signed
 

@@ -7,7 +7,7 @@ import pytest
 
 from affidavit.entrypoints.cli.eval import adversarial as eval_adversarial
 from affidavit.entrypoints.cli.eval.adversarial import run_attack
-from affidavit.evaluation.incidents.adversarial import AdversarialResult, AttackRun, adversarial_result, victim
+from affidavit.evaluation.incidents.chat_model_attacks import AdversarialResult, AttackRun, adversarial_result, victim
 from affidavit.evaluation.incidents.metrics import IncidentRun
 from affidavit.evaluation.incidents.workload_scenarios import load_workload_scenarios
 from affidavit.evidence.diagnosis import Diagnosis

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from affidavit.evaluation.gates import check_gates, load_gates
-from affidavit.evaluation.incidents.adversarial import adversarial_numbers, adversarial_result
+from affidavit.evaluation.incidents.chat_model_attacks import adversarial_numbers, adversarial_result
 from affidavit.evaluation.incidents.judged_lies import judge_lies
 from affidavit.evaluation.incidents.labelled_diagnoses import LieKind, ToldSituation, load_told_situations
 from affidavit.evidence.diagnosis import Diagnosis

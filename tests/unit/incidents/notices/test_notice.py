@@ -20,7 +20,7 @@ from affidavit.incidents.incident import Incident
 from affidavit.incidents.notices.incident_notice import QUOTE_CHARACTERS, NoticeStyle, notice_of
 from affidavit.incidents.notices.plain_text import plain_text
 from affidavit.incidents.supervisor import Supervisor
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 
 
 def the_notice(folder: Path, scripted: Scripted, *, has_tools: bool = False, **incident: object) -> Notice:

@@ -15,7 +15,7 @@ from affidavit.incidents.notices.channel import ChannelName, NoticeFilter
 from affidavit.incidents.notices.notice_dispatch import MOST_TRIES
 from affidavit.incidents.store.state import Due, Status
 from affidavit.incidents.watchdog import tick
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 from affidavit.ports.notifier import AskedToWait
 
 ID = IncidentId("inc-1")

@@ -9,7 +9,7 @@ from tests.support.clock import FakeClock
 from tests.support.investigations.incidents import Bench, Boundary, Killed, a_bench, memory_folder
 from tests.unit.incidents.test_readiness import ALERT, AT, MINUTE, NODE, Evidence, a_bundle
 
-from affidavit.incidents.evidence.bundle_source import collection_token
+from affidavit.incidents.evidence.node_evidence_port import collection_token
 from affidavit.incidents.evidence.readiness import Readiness
 from affidavit.incidents.store.state import Status
 from affidavit.incidents.watchdog import tick

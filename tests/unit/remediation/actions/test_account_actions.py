@@ -25,7 +25,7 @@ from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.remediation.least_privilege_calls import AssumedRoleDoor
 from affidavit.errors import NotFound, UpstreamFailed
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
-from affidavit.ports.aws_calls import Grant
+from affidavit.ports.aws_reads_and_changes import Grant
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type

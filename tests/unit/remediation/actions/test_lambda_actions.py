@@ -18,7 +18,7 @@ from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.baselines.function_state_reading import read_state
 from affidavit.errors import Conflict
 from affidavit.ports.argument_sources import SourceKind
-from affidavit.ports.aws_calls import Grant
+from affidavit.ports.aws_reads_and_changes import Grant
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Reading
 from affidavit.remediation.actions.catalog import action_type, catalog

@@ -12,7 +12,7 @@ from affidavit.adapters.aws.remediation.least_privilege_calls import AssumedRole
 from affidavit.adapters.aws.remediation.state_reader import AwsStateReader
 from affidavit.errors import InvariantBroken, UpstreamFailed
 from affidavit.ports.argument_sources import SourceKind
-from affidavit.ports.aws_calls import Grant
+from affidavit.ports.aws_reads_and_changes import Grant
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
 from affidavit.sandbox.sandbox import Sandbox

@@ -18,7 +18,7 @@ from affidavit.errors import EvidenceUnavailable, NotFound, UpstreamFailed
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
 from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument
-from affidavit.ports.aws_calls import Grant
+from affidavit.ports.aws_reads_and_changes import Grant
 from affidavit.ports.cluster.control_plane import NodeCondition
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim

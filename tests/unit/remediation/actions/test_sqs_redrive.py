@@ -18,7 +18,7 @@ from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.baselines.function_state_reading import read_state
 from affidavit.errors import UpstreamFailed
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
-from affidavit.ports.aws_calls import Grant
+from affidavit.ports.aws_reads_and_changes import Grant
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type
 from affidavit.remediation.plan.plan_record import OnFailedProof

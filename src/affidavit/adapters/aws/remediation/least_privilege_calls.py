@@ -12,7 +12,7 @@ from affidavit.adapters.aws.clients import CONNECT_SECONDS, READ_SECONDS, AwsCli
 from affidavit.adapters.aws.error_translation import code_of, translated
 from affidavit.adapters.aws.sessions.service_models import quick_session
 from affidavit.errors import Conflict, InputRefused
-from affidavit.ports.aws_calls import REQUEST_IDS, VARIABLES_OF, ApiCall, Changer, Grant
+from affidavit.ports.aws_reads_and_changes import REQUEST_IDS, VARIABLES_OF, ApiCall, Changer, Grant
 from affidavit.ports.json import Item, JsonValue
 
 # STS takes an inline session policy of at most so many characters.

@@ -2,7 +2,7 @@
 
 import re
 
-from affidavit.agent.rules.errors.error_summary import brief, is_order
+from affidavit.agent.rules.errors.error_on_one_line import brief, is_order
 from affidavit.agent.rules.errors.named_hosts import hosts
 from affidavit.agent.rules.failure_reasons import Reason, said
 from affidavit.agent.rules.fault import proofs

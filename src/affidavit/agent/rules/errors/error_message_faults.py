@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from affidavit.agent.rules.errors.called_dependencies import only_resource, service_in, where
-from affidavit.agent.rules.errors.error_summary import brief
+from affidavit.agent.rules.errors.called_host_or_resource import only_resource, service_in, where
+from affidavit.agent.rules.errors.error_on_one_line import brief
 from affidavit.agent.rules.failure_reasons import EXITED, UNREAD, Reason
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
 from affidavit.agent.rules.ledger_facts import CONFIG, Facts

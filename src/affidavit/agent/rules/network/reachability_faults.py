@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from affidavit.agent.rules.errors.error_summary import brief
+from affidavit.agent.rules.errors.error_on_one_line import brief
 from affidavit.agent.rules.failure_reasons import TIMED_OUT, Reason, said
 from affidavit.agent.rules.fault import Fault, Remedy, names, sentence
 from affidavit.agent.rules.ledger_facts import Facts

@@ -7,7 +7,7 @@ apart. The refusal names no database, so a policy that names another one looks l
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from affidavit.agent.rules.errors.error_summary import brief
+from affidavit.agent.rules.errors.error_on_one_line import brief
 from affidavit.agent.rules.failure_reasons import Reason
 from affidavit.agent.rules.fault import Fault, Remedy, names, proofs
 from affidavit.agent.rules.ledger_facts import IAM, Facts

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from affidavit.agent.rules.errors.error_summary import brief
+from affidavit.agent.rules.errors.error_on_one_line import brief
 from affidavit.agent.rules.failure_reasons import Reason
 from affidavit.agent.rules.fault import Fault, Passed, Remedy, names, proofs, sentence
 from affidavit.agent.rules.ledger_facts import CONFIG, IAM, LOGS, Facts

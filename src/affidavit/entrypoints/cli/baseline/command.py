@@ -142,7 +142,7 @@ def _ending(answer: "BaselineDiffResponse") -> Exit:
 
 
 def _print(answer: "BaselineDiffResponse") -> None:
-    from affidavit.entrypoints.report.terminal_output import harmless
+    from affidavit.entrypoints.report.terminal_escapes_and_colours import harmless
 
     since = f"the state {str(answer.baseline_sha256)[:12]}, good until {answer.seen_at}"
     typer.echo(f"{answer.lambda_name}: {len(answer.differences) or 'no'} difference(s) from {since}")

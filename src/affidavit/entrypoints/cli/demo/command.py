@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from affidavit.entrypoints.cli.demo.commands_run_as_typed import run_typed
 from affidavit.entrypoints.cli.demo.repair import tell_known_good, tell_repair
-from affidavit.entrypoints.cli.demo.running_typed_commands import run_typed
 from affidavit.entrypoints.cli.demo.step_printing import Story
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.package_extras import need_extras

@@ -4,7 +4,7 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
-from affidavit.entrypoints.cli.demo.running_typed_commands import await_typed, run_typed, start_typed
+from affidavit.entrypoints.cli.demo.commands_run_as_typed import await_typed, run_typed, start_typed
 from affidavit.entrypoints.cli.demo.step_printing import Story
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.errors import UpstreamFailed

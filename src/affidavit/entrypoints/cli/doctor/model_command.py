@@ -15,7 +15,7 @@ def model() -> None:
     """
     from affidavit.agent.chat.trial import try_chat_model
     from affidavit.entrypoints.cli.exit_codes import Exit
-    from affidavit.entrypoints.report.terminal_output import harmless
+    from affidavit.entrypoints.report.terminal_escapes_and_colours import harmless
     from affidavit.settings import Settings
 
     trial = try_chat_model(Settings.from_environment())

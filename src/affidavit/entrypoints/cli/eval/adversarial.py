@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from affidavit.entrypoints.cli.eval.incidents import Show, side_by_side, supervisor_of, thrown_away
-from affidavit.evaluation.incidents.adversarial import AdversarialResult, AttackRun, adversarial_result, victim
+from affidavit.evaluation.incidents.chat_model_attacks import AdversarialResult, AttackRun, adversarial_result, victim
 from affidavit.evaluation.incidents.judged_lies import judge_lies
 from affidavit.evaluation.incidents.labelled_diagnoses import load_told_situations
 from affidavit.evaluation.incidents.workload_runs import run_incident

@@ -15,13 +15,13 @@ from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.locale_safe_output import write_json
 from affidavit.entrypoints.package_extras import need_extras
 from affidavit.entrypoints.report.evaluation_page import render_evaluation
+from affidavit.entrypoints.report.terminal_escapes_and_colours import make_console
 from affidavit.entrypoints.report.terminal_evaluation import print_evaluation
-from affidavit.entrypoints.report.terminal_output import make_console
 from affidavit.errors import InputRefused
-from affidavit.evaluation.baseline import as_baseline, baseline_file, stored_baseline
+from affidavit.evaluation.accepted_baseline import as_baseline, baseline_file, stored_baseline
 from affidavit.evaluation.gates import Bound, check_gates, load_gates
 from affidavit.evaluation.history import EvaluationRun, append_run, load_history, past_run
-from affidavit.evaluation.incidents.adversarial import AdversarialResult
+from affidavit.evaluation.incidents.chat_model_attacks import AdversarialResult
 from affidavit.evaluation.incidents.result import IncidentsResult
 from affidavit.evaluation.nodes.answer_snapshots import accept, changes, stored_answers
 from affidavit.evaluation.nodes.result import NodesResult, nodes_result

@@ -10,7 +10,7 @@ from affidavit.bootstrap import build_app
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.incident.replay import differences, replayed
 from affidavit.entrypoints.cli.incident.signed_export import sealed_export, statement_path
-from affidavit.entrypoints.report.terminal_output import harmless
+from affidavit.entrypoints.report.terminal_escapes_and_colours import harmless
 from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.errors import EvidenceUnavailable, InputRefused
 from affidavit.incidents.export.cassette import Cassette, cassette_to_json, record

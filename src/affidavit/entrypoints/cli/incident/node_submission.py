@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from affidavit.bootstrap import App
 from affidavit.entrypoints.node_evidence_wiring import node_evidence
-from affidavit.entrypoints.report.terminal_output import make_console
+from affidavit.entrypoints.report.terminal_escapes_and_colours import make_console
 from affidavit.errors import InputRefused, NotFound
 from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident, IncidentId, Signal

@@ -12,7 +12,7 @@ from affidavit.entrypoints.cli.eval.incidents import thrown_away
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.incident.signed_export import signature_problems
 from affidavit.entrypoints.cli.incident.text import print_incident
-from affidavit.entrypoints.report.terminal_output import make_console, text
+from affidavit.entrypoints.report.terminal_escapes_and_colours import make_console, text
 from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.errors import InputRefused
 from affidavit.evidence.diagnosis import Diagnosis

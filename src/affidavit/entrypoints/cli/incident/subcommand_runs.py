@@ -15,7 +15,7 @@ from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.incident.node_submission import node_incident, wait_for_evidence
 from affidavit.entrypoints.cli.incident.text import print_incident, print_list, told_as_json
 from affidavit.entrypoints.package_extras import need_extras
-from affidavit.entrypoints.report.terminal_output import make_console
+from affidavit.entrypoints.report.terminal_escapes_and_colours import make_console
 from affidavit.entrypoints.supervisor_wiring import build_supervisor
 from affidavit.errors import InputRefused
 from affidavit.incidents.incident import Incident, IncidentId

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from affidavit.entrypoints.report.terminal_output import text
+from affidavit.entrypoints.report.terminal_escapes_and_colours import text
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.reading.incident_view import ClaimView, ConclusionView, IncidentView, view_of
 from affidavit.incidents.store.state import IncidentState

@@ -2,12 +2,12 @@
 
 from affidavit.adapters.channels.channel_registry import channels
 from affidavit.entrypoints.cli.exit_codes import Exit
-from affidavit.entrypoints.report.terminal_output import harmless
+from affidavit.entrypoints.report.terminal_escapes_and_colours import harmless
 from affidavit.errors import AffidavitError, InputRefused
 from affidavit.incidents.notices.channel import Channel, ChannelName
 from affidavit.incidents.notices.channel_test_notice import a_test_notice
 from affidavit.ports.clock import SystemClock
-from affidavit.ports.notice import Notice
+from affidavit.ports.notice_record import Notice
 from affidavit.settings import Settings
 
 

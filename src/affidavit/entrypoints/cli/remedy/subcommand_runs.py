@@ -8,7 +8,7 @@ import typer
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.remedy.record_text import noted, others_told
 from affidavit.entrypoints.cli.remedy.wiring import build_remedy_desk
-from affidavit.entrypoints.report.terminal_output import harmless
+from affidavit.entrypoints.report.terminal_escapes_and_colours import harmless
 from affidavit.remediation.plan.narrowing import narrowed
 from affidavit.remediation.plan.plan_record import Plan
 from affidavit.remediation.plan.rendering import rendered, summary, undo_lines

@@ -150,7 +150,7 @@ def _adviser(settings: Settings) -> RepairAdviser | None:
     if settings.chat_provider == OFFLINE or not settings.chat_model_id:
         return None
     from affidavit.agent.chat.providers.model_choice import chat_model, provider_of
-    from affidavit.agent.repair_adviser import ChatRepairAdviser
+    from affidavit.agent.chat_repair_opinions import ChatRepairAdviser
 
     try:
         return ChatRepairAdviser(chat_model(settings), provider_of(settings))

@@ -353,7 +353,7 @@ def _section(title: str, lines: "list[str] | tuple[str, ...]") -> None:
 
 
 def _say(line: str) -> None:
-    from affidavit.entrypoints.report.terminal_output import harmless
+    from affidavit.entrypoints.report.terminal_escapes_and_colours import harmless
 
     typer.echo(harmless(line))
 

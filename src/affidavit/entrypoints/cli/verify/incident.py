@@ -7,7 +7,7 @@ from rich.console import Console
 
 from affidavit.bootstrap import build_app
 from affidavit.entrypoints.cli.exit_codes import Exit
-from affidavit.entrypoints.report.terminal_output import make_console, text
+from affidavit.entrypoints.report.terminal_escapes_and_colours import make_console, text
 from affidavit.entrypoints.reverification_wiring import rereading
 from affidavit.errors import InputRefused
 from affidavit.evidence.diagnosis import Grade

@@ -13,7 +13,7 @@ from affidavit.bundle.manifest import Manifest, manifest_from_json
 from affidavit.bundle.workspace import workspace
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.progress import progress_line
-from affidavit.entrypoints.report.terminal_output import make_console, text
+from affidavit.entrypoints.report.terminal_escapes_and_colours import make_console, text
 from affidavit.errors import InputRefused
 from affidavit.evidence.finding import Finding
 from affidavit.index.findings_index import index_json

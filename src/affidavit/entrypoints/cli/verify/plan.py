@@ -2,7 +2,7 @@
 
 from affidavit.bootstrap import build_app
 from affidavit.entrypoints.cli.exit_codes import Exit
-from affidavit.entrypoints.report.terminal_output import make_console, text
+from affidavit.entrypoints.report.terminal_escapes_and_colours import make_console, text
 from affidavit.errors import InvariantBroken
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.record.store import PlanStore

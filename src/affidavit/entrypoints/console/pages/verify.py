@@ -14,7 +14,7 @@ from affidavit.entrypoints.console.pages.affidavit_zip import CASSETTE
 from affidavit.entrypoints.report.content import place
 from affidavit.errors import InputRefused
 from affidavit.evidence.citation_check import ByteSource
-from affidavit.incidents.attempt.incident_names import about_incident
+from affidavit.incidents.attempt.incident_for_verification import about_incident
 from affidavit.incidents.export.cassette import Cassette, cassette_from_json
 from affidavit.incidents.export.cited_lines import CitedLines
 from affidavit.index.findings_index import FindingsIndex, index_from_json

@@ -1,7 +1,7 @@
 """Every tool of the server, in one table. Chat models read these texts: each says when to call it."""
 
-from affidavit.collection import answers as collected
 from affidavit.collection import requests as collecting
+from affidavit.collection import tool_answers as collected
 from affidavit.entrypoints.mcp.scopes import AccessScope
 from affidavit.entrypoints.mcp.tools.tool import Tool, Toolset
 from affidavit.entrypoints.mcp.tools.workload_byte_limit import with_budget

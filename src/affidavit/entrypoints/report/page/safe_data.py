@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, cast
 
-from affidavit.entrypoints.report.terminal_output import harmless
+from affidavit.entrypoints.report.terminal_escapes_and_colours import harmless
 
 # Only `<` could close the element. Escaping the others too costs little and is surely safe.
 _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}

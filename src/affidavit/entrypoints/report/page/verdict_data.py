@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from affidavit.evidence.verdict import NodeVerdict, RootCause, Unexplained
+from affidavit.evidence.node_verdict import NodeVerdict, RootCause, Unexplained
 
 # At most so many effects of a cause are listed; the count is exact.
 _IDS = 60

@@ -9,7 +9,7 @@ from affidavit.evaluation.generator.archives import END_OF_TAR, GzipSink, paddin
 from affidavit.evaluation.generator.bulk.file_plan import BulkMember, plan
 from affidavit.evaluation.generator.bulk.lines import Body, FileTally, LineMill, noise_bodies, planted_bodies
 from affidavit.evaluation.generator.bundle import quiet_files
-from affidavit.evaluation.generator.node import GeneratedNode, node_of
+from affidavit.evaluation.generator.node_identity import GeneratedNode, node_of
 from affidavit.evaluation.generator.spec import BundleSpec, Layout
 
 

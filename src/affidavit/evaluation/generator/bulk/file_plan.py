@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from affidavit.evaluation.generator.data_files import Data, items, load, mapping
-from affidavit.evaluation.generator.node import GeneratedNode
+from affidavit.evaluation.generator.node_identity import GeneratedNode
 from affidavit.evaluation.generator.text.template_slots import Writer
 
 _EXTRA_SHARE = 0.25

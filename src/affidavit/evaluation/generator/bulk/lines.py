@@ -9,7 +9,7 @@ from random import Random
 
 from affidavit.evaluation.generator.bulk.file_plan import BulkMember
 from affidavit.evaluation.generator.data_files import items, load
-from affidavit.evaluation.generator.node import GeneratedNode
+from affidavit.evaluation.generator.node_identity import GeneratedNode
 from affidavit.evaluation.generator.text.clock_text import stamp
 from affidavit.evaluation.generator.text.template_slots import Writer
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from affidavit.evaluation.generator.daemon_events import DaemonEvent
-from affidavit.evaluation.generator.node import GeneratedNode
+from affidavit.evaluation.generator.node_identity import GeneratedNode
 from affidavit.evaluation.generator.text.clock_text import stamp, windows_stamp
 
 Format = Callable[[DaemonEvent, GeneratedNode], str]

@@ -12,7 +12,7 @@ from affidavit.incidents.intake.event_reader import AlertReading, guarded
 from affidavit.incidents.intake.hooks.label_mapping import LabelNames
 from affidavit.incidents.intake.node_alerts import of_alertmanager
 from affidavit.incidents.intake.pagerduty import SOURCE, of_pagerduty, texts
-from affidavit.ports.notice import AlertOrigin
+from affidavit.ports.notice_record import AlertOrigin
 
 Fields = Mapping[str, Any]
 Reader = Callable[[Any, Envelope, LabelNames], list[AlertReading]]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from affidavit.evidence.incident_subject import Subject
-from affidavit.ports.aws_calls import StateReader
+from affidavit.ports.aws_reads_and_changes import StateReader
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.arns import parse_arn
 from affidavit.remediation.actions.source_document_values import at_path

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from affidavit.errors import InputRefused
 from affidavit.evidence.incident_subject import Subject
-from affidavit.ports.aws_calls import StateReader
+from affidavit.ports.aws_reads_and_changes import StateReader
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.arns import parse_arn
 

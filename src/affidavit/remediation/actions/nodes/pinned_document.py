@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from affidavit.errors import NotFound
-from affidavit.ports.aws_calls import StateReader
+from affidavit.ports.aws_reads_and_changes import StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.source_document_values import at_path
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.ports.aws_calls import StateReader
+from affidavit.ports.aws_reads_and_changes import StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Reading
 from affidavit.remediation.actions.nodes.scaling_group_health import group_named, group_problems

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import floor
 
 from affidavit.errors import NotFound
-from affidavit.ports.aws_calls import StateReader
+from affidavit.ports.aws_reads_and_changes import StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.arns import parse_arn
 from affidavit.remediation.actions.trail_event_fields import items

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from affidavit.evidence.diagnosis import FaultType, RiskLevel
 from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
-from affidavit.ports.aws_calls import ApiCall, StateReader
+from affidavit.ports.aws_reads_and_changes import ApiCall, StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.source_document_values import at_path
