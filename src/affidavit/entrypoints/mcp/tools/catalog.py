@@ -25,13 +25,18 @@ _CITE = (
 )
 # Questions that share a module with a neighbour.
 _MODULES = {
-    "list_bundle_files": "files",
+    "list_bundle_files": "file_listing",
     "network_diagnostics": "network_and_storage",
     "storage_diagnostics": "network_and_storage",
     "compare_nodes": "node_comparison",
     "cluster_health": "node_comparison",
 }
-_COLLECTION_MODULES = {"cancel": "status", "batch_collect": "batch", "batch_status": "batch"}
+_COLLECTION_MODULES = {
+    "status": "status_and_cancel",
+    "cancel": "status_and_cancel",
+    "batch_collect": "batch",
+    "batch_status": "batch",
+}
 _NODE = '{"instanceId": "i-0123456789abcdef0"'
 
 
