@@ -64,6 +64,7 @@ class Automation:
     _lost: dict[str, int] = field(default_factory=dict[str, int])
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stopping: threading.Event = field(default_factory=threading.Event)
+    _threads: list[threading.Thread] = field(default_factory=list[threading.Thread])
 
     def conduct(self, instance_id: str, conduct: Conduct) -> None:
         """From now on this node's collections go so."""
@@ -79,7 +80,10 @@ class Automation:
                 self._start_thread(run)
 
     def stop(self) -> None:
+        """Returns when nothing of it runs any more: two simulators must not write to one file."""
         self._stopping.set()
+        for thread in self._threads:
+            thread.join()
 
     def runs_of(self, instance_id: str) -> list[AutomationRun]:
         return [run for run in self.executions.all() if run.instance_id == instance_id]
@@ -151,7 +155,9 @@ class Automation:
         return run
 
     def _start_thread(self, run: AutomationRun) -> None:
-        threading.Thread(target=self._carry_out, args=(run,), daemon=True).start()
+        thread = threading.Thread(target=self._carry_out, args=(run,), daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def _carry_out(self, run: AutomationRun) -> None:
         conduct = self._conducts.get(run.instance_id, Conduct())
