@@ -89,6 +89,25 @@ def test_what_another_rule_tells_of_the_same_events_says_how_bad_they_are(
     assert next(found.severity for found in index.findings if found.rule == "t.kaput") is severity
 
 
+@pytest.mark.parametrize(("seconds", "severity"), [(101, Severity.HIGH), (900, Severity.CRITICAL)])
+def test_lines_of_one_log_are_of_one_event_by_its_own_clock_when_nothing_tells_the_time(
+    seconds: int, severity: Severity, tmp_path: Path
+) -> None:
+    reads = ["kernel/dmesg.current"]
+    other = a_rule("t.other", "OTHER", severity="high", reads=reads, samples={"fires": ["OTHER"], "quiet": ["fine"]})
+    mine = a_rule(
+        "t.kaput",
+        "KAPUT",
+        severity="critical",
+        reads=reads,
+        as_severe_as=["t.other"],
+        samples={"fires": ["KAPUT"], "quiet": ["x"]},
+    )
+    lines = f"[  100.000000] KAPUT\n[  {seconds}.000000] OTHER\n".encode()
+    index = analyze_files({"kernel/dmesg.current": lines}, a_pack(mine, other), tmp_path).index
+    assert next(found.severity for found in index.findings if found.rule == "t.kaput") is severity
+
+
 HOUR = 3600
 
 

@@ -107,8 +107,8 @@ class FaultContext:
         """Groups of `as_severe_as` in the same file that tell of the same events; none if a line stands alone."""
         others = [each for rule in group.slot.rule.as_severe_as for each in self._by_rule.get(rule, ())]
         told = [each for each in others if each.file.path == group.file.path]
-        times = [each.times for each in told]
-        return told if told and all_near(group.times, in_order(np.concatenate(times))) else []
+        stamps = [each.stamps for each in told]
+        return told if told and all_near(group.stamps, in_order(np.concatenate(stamps))) else []
 
     def passed_and_stayed(self, rules: tuple[str, ...]) -> tuple[Micros, Micros]:
         """Times of failures of these rules: of those that were tried again and soon worked, and of all others."""

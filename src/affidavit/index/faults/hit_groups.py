@@ -18,6 +18,7 @@ from affidavit.index.faults.episodes import (
 from affidavit.index.scanning.hits import FileHits
 from affidavit.index.scanning.rules_by_slot import Slot
 from affidavit.index.times.bundle_clock import UNKNOWN, BundleClock, Micros, time_of
+from affidavit.index.times.timestamps import StampKind
 from affidavit.rules.entities import SEARCHED
 
 # Lines of a finding that are read for the names in them: the first and the last ones.
@@ -46,6 +47,12 @@ class HitGroup:
     reader: Spans
     rows: NDArray[np.int64]
     times: Micros
+
+    @property
+    def stamps(self) -> Micros:
+        """By the file's own clock, also where nothing tells its zero: comparable with lines of the same file alone."""
+        hits = self.file.hits
+        return np.where(hits.clock[self.rows] == StampKind.NONE, UNKNOWN, hits.stamp[self.rows])
 
     @property
     def first_seen(self) -> datetime | None:
