@@ -1,10 +1,9 @@
-"""`make guards` takes minutes and runs before a release; that each guard and its test are still there is quick to see."""
+"""`make guards` takes minutes and runs before a release; that each guard and its test are there is quick to see."""
 
 import re
 from pathlib import Path
 
 import pytest
-
 from tests.guards import CONSOLE_GUARDS, GUARDS, Guard
 
 ROOT = Path(__file__).parents[2]
