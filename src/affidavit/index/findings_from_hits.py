@@ -29,6 +29,7 @@ from affidavit.index.faults.episodes import (
     in_order,
     last_outbreak,
 )
+from affidavit.index.faults.failures_beside_faults import with_failures_beside_faults
 from affidavit.index.faults.fault_state import FaultContext, judge, standing_for_all, state_of
 from affidavit.index.faults.hit_groups import HitGroup, ScannedText, groups_of, line_at, sample_lines
 from affidavit.index.scanning.rules_by_slot import LineMeaning, Slot
@@ -69,8 +70,9 @@ def _built(groups: Sequence[HitGroup], clock: BundleClock, measured: Iterable[Fi
     untimed: Counter[str] = Counter()
     for group in faults:
         untimed[group.file.path] += int(np.count_nonzero(group.times == UNKNOWN))
+    told = [(group.slot.rule, _finding(group, context)) for group in faults]
     return Built(
-        findings=_numbered(_confirmed([*(_finding(group, context) for group in faults), *measured])),
+        findings=_numbered(_confirmed([*with_failures_beside_faults(told), *measured])),
         suppressed=tuple(sorted(_suppressions(groups), key=_suppressed_order)),
         untimed={path: count for path, count in untimed.items() if count},
     )

@@ -73,6 +73,9 @@ class Repetition(_Data):
     only: Annotated[str, Field(min_length=1)] | None = None
     """Fewer lines are lowered only if each of them matches this: a reason that passes by itself."""
 
+    unless_beside_fault: bool = False
+    """Fewer lines keep their severity where they came while a fault of another rule, high or worse, was there."""
+
     @cached_property
     def passing(self) -> Wordings:
         return Wordings([self.only] if self.only is not None else [])

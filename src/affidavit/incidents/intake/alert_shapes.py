@@ -26,12 +26,9 @@ class SnsRecord(_Shape):
     sns: SnsBody = Field(alias="Sns")
 
 
-class FailureReport(_Shape):
-    """What a workload publishes about itself. Spellings differ between teams; the function's name is needed."""
+class _Report(_Shape):
+    """What somebody publishes about a failure, whatever it is of."""
 
-    function: Text = Field(
-        validation_alias=AliasChoices("function_name", "lambda_name", "functionName", "FunctionName", "function")
-    )
     incident_id: Text = Field("", validation_alias=AliasChoices("incident_id", "incidentId"))
     error_type: Text = Field("", validation_alias=AliasChoices("error_type", "errorType"))
     message: Text = Field(
@@ -40,6 +37,14 @@ class FailureReport(_Shape):
     timestamp: Text = Field("", validation_alias=AliasChoices("timestamp", "time", "occurred_at"))
     account: Text = Field("", validation_alias=AliasChoices("account", "account_id", "accountId"))
     region: Text = Field("", validation_alias=AliasChoices("region", "aws_region"))
+
+
+class FailureReport(_Report):
+    """What a workload publishes about itself. Spellings differ between teams; the function's name is needed."""
+
+    function: Text = Field(
+        validation_alias=AliasChoices("function_name", "lambda_name", "functionName", "FunctionName", "function")
+    )
 
 
 class AlarmNotice(_Shape):
@@ -138,20 +143,12 @@ class AlertmanagerAlert(_Shape):
     starts_at: Text = Field("", alias="startsAt")
 
 
-class NodeReport(_Shape):
+class NodeReport(_Report):
     """What a person or a program reports about a node: by instance id, or by node name and cluster."""
 
     instance: Text = Field("", validation_alias=AliasChoices("instance_id", "instanceId", "InstanceId"))
     node_name: Text = Field("", validation_alias=AliasChoices("node_name", "nodeName", "NodeName", "node"))
     cluster: Text = Field("", validation_alias=AliasChoices("cluster", "cluster_name", "clusterName"))
-    incident_id: Text = Field("", validation_alias=AliasChoices("incident_id", "incidentId"))
-    error_type: Text = Field("", validation_alias=AliasChoices("error_type", "errorType"))
-    message: Text = Field(
-        "", validation_alias=AliasChoices("error_message", "errorMessage", "error", "message", "reason")
-    )
-    timestamp: Text = Field("", validation_alias=AliasChoices("timestamp", "time", "occurred_at"))
-    account: Text = Field("", validation_alias=AliasChoices("account", "account_id", "accountId"))
-    region: Text = Field("", validation_alias=AliasChoices("region", "aws_region"))
 
 
 def metrics(value: object) -> Iterator[str]:

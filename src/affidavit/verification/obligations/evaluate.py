@@ -139,7 +139,9 @@ def _obligation(name: str, entry: Mapping[str, Any]) -> Obligation:
     needs = tuple(Need(says=one["says"], any_of=tuple(one["any"])) for one in entry["needs"])
     unknown = [condition for need in needs for condition in need.any_of if condition not in CONDITIONS]
     if unknown:
-        raise InvariantBroken(f"conclusions.yaml, {name}: no condition {unknown[0]}", hint="see conditions.py")
+        raise InvariantBroken(
+            f"conclusions.yaml, {name}: no condition {unknown[0]}", hint="see obligation_conditions.py"
+        )
     return Obligation(needs=needs, concept=re2.compile(f"(?i){entry['concept']}"))
 
 

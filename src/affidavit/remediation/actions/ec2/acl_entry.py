@@ -6,15 +6,15 @@ from typing import cast
 from pydantic import JsonValue as PydanticJson
 
 from affidavit.errors import NotFound
-from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.evidence.incident_subject import Subject, SubjectKind
+from affidavit.evidence.diagnosis import RiskLevel
+from affidavit.evidence.incident_subject import Subject
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_reads_and_changes import ApiCall, StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.ec2.function_vpc_lookup import ec2_arn, entries, id_in, kept, subnets_of, vpc_of
+from affidavit.remediation.actions.ec2.network_repair import NetworkRepair
 from affidavit.remediation.actions.source_document_values import at_path
-from affidavit.remediation.plan.plan_record import UndoClass
 
 # AWS's own last entry of every list, which nobody can change.
 LAST = 32767
@@ -30,14 +30,10 @@ class AclEntryArguments(Arguments):
     replaces: bool
 
 
-class RestoreAclEntry:
+class RestoreAclEntry(NetworkRepair):
     name = "ec2.acl_entry.restore"
     risk = RiskLevel.HIGH
-    undo_class = UndoClass.EXACT
-    repairs = frozenset({FaultType.NETWORK_BLOCK})
     arguments: type[Arguments] = AclEntryArguments
-    subject_kind = SubjectKind.FUNCTION
-    has_token = False
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
         """Only a known-good state lists all entries, so that one that is missing from it is known to be new."""

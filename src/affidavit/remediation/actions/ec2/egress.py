@@ -6,17 +6,17 @@ from dataclasses import replace
 from pydantic import JsonValue as PydanticJson
 
 from affidavit.changes.aws_call_builders import egress_call
-from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.evidence.incident_subject import Subject, SubjectKind
+from affidavit.evidence.diagnosis import RiskLevel
+from affidavit.evidence.incident_subject import Subject
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_reads_and_changes import ApiCall, StateReader
 from affidavit.ports.json import Item, JsonValue
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.ec2.function_vpc_lookup import entries, id_in, vpc_of
+from affidavit.remediation.actions.ec2.network_repair import NetworkRepair
 from affidavit.remediation.actions.ec2.rule_splitting import single_rules
 from affidavit.remediation.actions.source_document_values import at_path
 from affidavit.remediation.actions.trail_event_fields import is_call, items, requested
-from affidavit.remediation.plan.plan_record import UndoClass
 
 
 class EgressArguments(Arguments):
@@ -26,14 +26,10 @@ class EgressArguments(Arguments):
     is_there: bool
 
 
-class RestoreEgress:
+class RestoreEgress(NetworkRepair):
     name = "ec2.egress.restore"
     risk = RiskLevel.MEDIUM
-    undo_class = UndoClass.EXACT
-    repairs = frozenset({FaultType.NETWORK_BLOCK})
     arguments: type[Arguments] = EgressArguments
-    subject_kind = SubjectKind.FUNCTION
-    has_token = False
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
         vpc = vpc_of(subject, reader)

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from affidavit.errors import NotFound
-from affidavit.evidence.diagnosis import FaultType, RiskLevel
-from affidavit.evidence.incident_subject import Subject, SubjectKind
+from affidavit.evidence.diagnosis import RiskLevel
+from affidavit.evidence.incident_subject import Subject
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.ports.aws_reads_and_changes import ApiCall, StateReader
 from affidavit.ports.json import Item
 from affidavit.remediation.actions.action_type import Aim, Arguments, Reading
 from affidavit.remediation.actions.ec2.function_vpc_lookup import ec2_arn, entries, id_in, kept, subnets_of, vpc_of
+from affidavit.remediation.actions.ec2.network_repair import NetworkRepair
 from affidavit.remediation.actions.source_document_values import at_path
-from affidavit.remediation.plan.plan_record import UndoClass
 
 _DESTINATIONS = ("DestinationCidrBlock", "DestinationIpv6CidrBlock", "DestinationPrefixListId")
 _TARGETS = (
@@ -33,14 +33,10 @@ class RouteArguments(Arguments):
     replaces: bool
 
 
-class RestoreRoute:
+class RestoreRoute(NetworkRepair):
     name = "ec2.route.restore"
     risk = RiskLevel.HIGH
-    undo_class = UndoClass.EXACT
-    repairs = frozenset({FaultType.NETWORK_BLOCK})
     arguments: type[Arguments] = RouteArguments
-    subject_kind = SubjectKind.FUNCTION
-    has_token = False
 
     def aims(self, subject: Subject, said: SourceDocument, reader: StateReader) -> Sequence[Aim]:
         if said.source.kind is not SourceKind.BASELINE:
