@@ -10,7 +10,7 @@ from pathlib import Path
 from affidavit.bundle.file_roles import FileRole, component_of, role_of
 from affidavit.evaluation.generator import BulkSpec, BulkTruth, write_bulk
 from affidavit.evidence.severity import Severity
-from affidavit.index.scanning.rules_by_slot import turn_of
+from affidavit.index.scanning.rule_matching import turn_of
 from affidavit.rules.pack import RulePack
 from affidavit.rules.rule import Rule, placed
 

@@ -24,7 +24,7 @@ from affidavit.bundle.workspace import workspace
 from affidavit.entrypoints.cli.analyze import INDEX, MANIFEST
 from affidavit.index.findings_index import index_to_json
 from affidavit.index.scanning.crew import scan_files
-from affidavit.index.scanning.rules_by_slot import LineMeaning, RuleSlots, slots_of
+from affidavit.index.scanning.rule_matching import LineMeaning, RuleSlots, slots_of
 from affidavit.investigation import EXTRACTED, analyze
 from affidavit.knowledge import Knowledge
 from affidavit.matching.matcher import ROOM, Matcher

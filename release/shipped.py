@@ -18,7 +18,7 @@ from affidavit.rules.passed_sample_checks import MARKS
 KINDS = (DOCUMENTS, MARKS, NEEDLES)
 _COMMAND = "from affidavit.entrypoints.cli.main import run; run()"
 _PREPARE = """
-from affidavit.index.scanning.rules_by_slot import slots_of
+from affidavit.index.scanning.rule_matching import slots_of
 from affidavit.knowledge import load_knowledge
 slots_of(load_knowledge().pack).prepare()
 """

@@ -71,7 +71,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def _build_the_engine() -> None:
     """Once, and kept for every process to come: on a new machine each would do its small scan with RE2 of all rules."""
-    from affidavit.index.scanning.rules_by_slot import slots_of
+    from affidavit.index.scanning.rule_matching import slots_of
     from affidavit.knowledge import load_knowledge
 
     _ = slots_of(load_knowledge().pack).matcher

@@ -36,7 +36,7 @@ from affidavit.index.findings_index import INDEXER_VERSION, VERSION_1, FindingsI
 from affidavit.index.redacted import check_redacted
 from affidavit.index.scanning.crew import Crew
 from affidavit.index.scanning.parts import ScannedFile
-from affidavit.index.scanning.rules_by_slot import slots_of
+from affidavit.index.scanning.rule_matching import slots_of
 from affidavit.knowledge import Knowledge
 
 EXTRACTED = "extracted"

@@ -10,7 +10,7 @@ from affidavit.bundle.file_recognition import recognise
 from affidavit.errors import InputRefused
 from affidavit.evidence.severity import Severity
 from affidavit.index.scanning.crew import scan_files
-from affidavit.index.scanning.rules_by_slot import LineMeaning, RuleSlots
+from affidavit.index.scanning.rule_matching import LineMeaning, RuleSlots
 from affidavit.matching import matcher
 from affidavit.matching.matcher import ROOM, compile_matcher
 from affidavit.rules.authoring import LineVerdict, judge_line

@@ -84,7 +84,7 @@ ELSEWHERE = {
     "athena",
     "bedrock_chat",
     "comprehend",
-    "deploy/package_bucket_and_api_key",
+    "deploy/package_bucket_and_mcp_key",
     "deploy/doctor",
     "deploy/stacks",
     "workload/fault_injection_calls",

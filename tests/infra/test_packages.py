@@ -116,7 +116,7 @@ def test_a_package_carries_our_licence_and_that_of_the_engine_it_links(name: str
 def test_no_service_is_called_that_the_packages_do_not_know() -> None:
     adapters = (ROOT / "src/affidavit/adapters/aws").rglob("*.py")
     # These are asked from a laptop only.
-    laptop = {"stacks.py", "package_bucket_and_api_key.py", "doctor.py", "deployment.py", "athena.py"}
+    laptop = {"stacks.py", "package_bucket_and_mcp_key.py", "doctor.py", "deployment.py", "athena.py"}
     called = {
         name
         for path in adapters
@@ -131,7 +131,7 @@ def test_no_service_is_called_that_the_packages_do_not_know() -> None:
 def test_a_cold_start_parses_no_catalog_and_tries_no_sample(unpacked: dict[str, Path], tmp_path: Path) -> None:
     program = f"""
 import os; os.environ['XDG_CACHE_HOME'] = {str(tmp_path)!r}
-from affidavit.index.scanning.rules_by_slot import slots_of
+from affidavit.index.scanning.rule_matching import slots_of
 from affidavit.knowledge import load_knowledge
 slots_of(load_knowledge().pack).prepare()
 """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from affidavit.agent.toolbox.tool_providers import Toolbox, ToolProvider
     from affidavit.evidence.citation_check import ByteSource
-    from affidavit.incidents.attempt.without_chat_model import Degraded
+    from affidavit.incidents.attempt.evidence_without_chat_model import Degraded
 
 
 def build_supervisor(
@@ -145,7 +145,7 @@ class _Investigation:
     def degraded(self, incident: Incident) -> "Degraded":
         from affidavit.agent.prompt_messages import described
         from affidavit.agent.subjects.registry import investigable
-        from affidavit.incidents.attempt.without_chat_model import Degraded, PartQuestion
+        from affidavit.incidents.attempt.evidence_without_chat_model import Degraded, PartQuestion
 
         of, name = investigable(incident.subject.kind), incident.subject.id
         return Degraded(

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from affidavit.errors import AffidavitError
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.incidents.attempt.answer_ledger import Ledger
-from affidavit.incidents.attempt.without_chat_model import Degraded, gather_context
+from affidavit.incidents.attempt.evidence_without_chat_model import Degraded, gather_context
 from affidavit.incidents.incident import Incident
 from affidavit.incidents.intake.incident_id import derived_identity
 from affidavit.incidents.store.joined_alerts import AlarmEpisode

@@ -22,7 +22,7 @@ from affidavit.ports.clock import Clock
 
 if TYPE_CHECKING:
     from affidavit.evidence.citation_check import ByteSource
-    from affidavit.incidents.attempt.without_chat_model import Degraded
+    from affidavit.incidents.attempt.evidence_without_chat_model import Degraded
 
 
 @dataclass(frozen=True, kw_only=True)

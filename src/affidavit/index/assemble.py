@@ -27,7 +27,7 @@ from affidavit.index.findings_index import (
     summarize,
 )
 from affidavit.index.scanning.parts import ScannedFile
-from affidavit.index.scanning.rules_by_slot import RuleSlots
+from affidavit.index.scanning.rule_matching import RuleSlots
 from affidavit.index.scanning.scan import LONGEST_LINE
 from affidavit.index.times.bundle_clock import BundleClock
 from affidavit.index.times.timestamps import StampKind, stamp_of

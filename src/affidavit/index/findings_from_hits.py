@@ -32,7 +32,7 @@ from affidavit.index.faults.episodes import (
 from affidavit.index.faults.failures_beside_faults import with_failures_beside_faults
 from affidavit.index.faults.fault_state import FaultContext, judge, standing_for_all, state_of
 from affidavit.index.faults.hit_groups import HitGroup, ScannedText, groups_of, line_at, sample_lines
-from affidavit.index.scanning.rules_by_slot import LineMeaning, Slot
+from affidavit.index.scanning.rule_matching import LineMeaning, Slot
 from affidavit.index.times.bundle_clock import UNKNOWN, BundleClock, time_of, times_of
 
 # Of a fault that came and went often, the last spans are told.

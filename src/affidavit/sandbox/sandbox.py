@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
+from affidavit.sandbox.about_endpoint import identity_of
 from affidavit.sandbox.account.nodes import REGION, Fleet
 from affidavit.sandbox.aws import resources
 from affidavit.sandbox.aws.automation import Automation, OnUpload
@@ -17,7 +18,6 @@ from affidavit.sandbox.chat_models.bedrock import BedrockSimulator
 from affidavit.sandbox.kubernetes.api_server import ClusterApi
 from affidavit.sandbox.kubernetes.node_diagnostics import Diagnostics
 from affidavit.sandbox.processes.start_stop_context import StartsAndStops
-from affidavit.sandbox.running_sandbox_info import identity_of
 
 
 @dataclass(slots=True)

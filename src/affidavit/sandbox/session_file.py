@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from affidavit.errors import Conflict, InputRefused, NotFound, UpstreamFailed
+from affidavit.sandbox.about_endpoint import IDENTITY_PATH
 from affidavit.sandbox.access.keys import SandboxKeys
 from affidavit.sandbox.access.private_files import private_file
-from affidavit.sandbox.running_sandbox_info import IDENTITY_PATH
 
 STATE_FILE = "sandbox.json"
 STOP_SECONDS = 20.0

@@ -15,8 +15,8 @@ from affidavit.evidence.diagnosis import Diagnosis, ProducedBy, TokenUsage
 from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.attempt.answer_ledger import Entry, Ledger
 from affidavit.incidents.attempt.diagnostician_port import AgentError, AgentResult, Checkpoint, Limits, RunOutcome
+from affidavit.incidents.attempt.evidence_without_chat_model import Conclude, Degraded, DiagnosticTools, PartQuestion
 from affidavit.incidents.attempt.incidents_per_hour import Breaker
-from affidavit.incidents.attempt.without_chat_model import Conclude, Degraded, DiagnosticTools, PartQuestion
 from affidavit.incidents.incident import Incident, IncidentId, Signal
 from affidavit.incidents.notices.channel import Channel, ChannelName
 from affidavit.incidents.notices.plain_text import plain_text

@@ -7,7 +7,7 @@ from tests.support.investigations.incidents import IAM, LOGS, Tools, degraded
 
 from affidavit.errors import UpstreamFailed
 from affidavit.incidents.attempt.answer_ledger import Ledger
-from affidavit.incidents.attempt.without_chat_model import gather_context
+from affidavit.incidents.attempt.evidence_without_chat_model import gather_context
 from affidavit.ports.json import JsonValue
 
 

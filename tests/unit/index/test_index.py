@@ -19,7 +19,7 @@ from affidavit.evidence.severity import Severity
 from affidavit.index.filtered import TimeWindow, view
 from affidavit.index.findings_index import FindingsIndex, index_from_json, index_to_json
 from affidavit.index.scanning.crew import Crew
-from affidavit.index.scanning.rules_by_slot import RuleSlots
+from affidavit.index.scanning.rule_matching import RuleSlots
 from affidavit.rules.pack import RulePack
 
 OOM = a_pack(
@@ -224,7 +224,7 @@ DYING = """
 import sys
 from pathlib import Path
 from affidavit.index.scanning.crew import Crew
-from affidavit.index.scanning.rules_by_slot import RuleSlots
+from affidavit.index.scanning.rule_matching import RuleSlots
 from affidavit.rules.pack import load_pack
 with Crew(RuleSlots(load_pack()), 1) as crew:
     crew._workers[0]._runner.kill()

@@ -15,7 +15,7 @@ from affidavit.evidence.citation_check import check
 from affidavit.evidence.coverage import SkipReason
 from affidavit.index.scanning.crew import WORTH_A_CREW, Crew, scan_files
 from affidavit.index.scanning.parts import PART, Cutter, FilePart, ScannedFile, ScannedPart, joined
-from affidavit.index.scanning.rules_by_slot import RuleSlots
+from affidavit.index.scanning.rule_matching import RuleSlots
 from affidavit.index.scanning.scan import BLOCK, PartScan, scan_buffer
 from affidavit.matching.matcher import Matcher
 
@@ -119,8 +119,8 @@ def test_few_and_many_hits_in_a_block_are_located_alike(hits: int) -> None:
 def test_hits_judged_together_count_as_hits_judged_alone(content: bytes, block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("affidavit.index.scanning.scan.MANY", 0)
-        patch.setattr("affidavit.index.scanning.rules_by_slot.MANY_DOUBTS", 0)
-        patch.setattr("affidavit.index.scanning.rules_by_slot.FEW_DOUBTS", -1)
+        patch.setattr("affidavit.index.scanning.rule_matching.MANY_DOUBTS", 0)
+        patch.setattr("affidavit.index.scanning.rule_matching.FEW_DOUBTS", -1)
         assert by_rule(scan(content, block=block)) == reference(content)
 
 
@@ -162,7 +162,7 @@ def test_an_exception_that_the_engine_cannot_take_still_holds(monkeypatch: pytes
 
     slots = RuleSlots(PACK)
     assert slots.matcher is not None
-    monkeypatch.setattr("affidavit.index.scanning.rules_by_slot.compile_matcher", refuse)
+    monkeypatch.setattr("affidavit.index.scanning.rule_matching.compile_matcher", refuse)
     with tempfile.TemporaryDirectory() as folder:
         location = Path(folder) / "log"
         location.write_bytes(b"KAPUT harmless\nKAPUT\n" * 100)

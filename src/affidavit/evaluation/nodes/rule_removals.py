@@ -30,7 +30,7 @@ from affidavit.index.clock_and_checks import survey
 from affidavit.index.findings_index import FindingsIndex
 from affidavit.index.scanning.crew import scan_files
 from affidavit.index.scanning.parts import ScannedFile
-from affidavit.index.scanning.rules_by_slot import RuleSlots, slots_of
+from affidavit.index.scanning.rule_matching import RuleSlots, slots_of
 from affidavit.knowledge import Knowledge
 
 # If the first few scenarios that use a piece do not notice its removal, most likely none does.

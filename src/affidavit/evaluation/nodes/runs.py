@@ -18,7 +18,7 @@ from affidavit.evaluation.nodes.scenario import Scenario
 from affidavit.evaluation.nodes.truth_comparison import Judgement, judge
 from affidavit.evidence.citation_check import check
 from affidavit.evidence.finding import Finding
-from affidavit.index.scanning.rules_by_slot import slots_of
+from affidavit.index.scanning.rule_matching import slots_of
 from affidavit.investigation import Analysis, analyze
 from affidavit.knowledge import Knowledge
 

@@ -14,8 +14,8 @@ from affidavit.incidents.attempt.diagnostician_port import (
     Limits,
     RunOutcome,
 )
+from affidavit.incidents.attempt.evidence_without_chat_model import TOKEN_BUDGET, gather_context
 from affidavit.incidents.attempt.result_check import judged, proven
-from affidavit.incidents.attempt.without_chat_model import TOKEN_BUDGET, gather_context
 from affidavit.incidents.delivery_outcome import Handled
 from affidavit.incidents.evidence.control_plane_port import TOOL as NODE_STATE
 from affidavit.incidents.evidence.readiness import TOOL as EVIDENCE

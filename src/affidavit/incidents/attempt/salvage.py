@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from affidavit.incidents.attempt.answer_ledger import Ledger
 from affidavit.incidents.attempt.diagnostician_port import AgentResult, RunOutcome
+from affidavit.incidents.attempt.evidence_without_chat_model import Degraded, gather_context
 from affidavit.incidents.attempt.result_check import proven
-from affidavit.incidents.attempt.without_chat_model import Degraded, gather_context
 from affidavit.incidents.store.state import IncidentState
 from affidavit.incidents.store.stored_diagnoses import IncidentContext
 from affidavit.incidents.supervisor_dependencies import Equipment

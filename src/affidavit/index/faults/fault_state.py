@@ -32,7 +32,7 @@ from affidavit.index.faults.episodes import (
 )
 from affidavit.index.faults.hit_groups import HitGroup, line_at, named_in
 from affidavit.index.faults.retried_faults import all_near, any_near, retried
-from affidavit.index.scanning.rules_by_slot import LineMeaning, Slot
+from affidavit.index.scanning.rule_matching import LineMeaning, Slot
 from affidavit.index.times.bundle_clock import UNKNOWN, BundleClock, Micros, micros_of, time_of
 from affidavit.index.times.log_end import logged_until
 from affidavit.index.times.timestamps import SECOND

@@ -16,7 +16,7 @@ from affidavit.index.faults.episodes import (
     Named,
 )
 from affidavit.index.scanning.hits import FileHits
-from affidavit.index.scanning.rules_by_slot import Slot
+from affidavit.index.scanning.rule_matching import Slot
 from affidavit.index.times.bundle_clock import UNKNOWN, BundleClock, Micros, time_of
 from affidavit.index.times.timestamps import StampKind
 from affidavit.rules.entities import SEARCHED

@@ -22,7 +22,7 @@ from typing import Protocol
 
 from affidavit.errors import InvariantBroken
 from affidavit.index.scanning.parts import Cutter, FilePart, ScannedFile, ScannedPart, joined
-from affidavit.index.scanning.rules_by_slot import RuleSlots
+from affidavit.index.scanning.rule_matching import RuleSlots
 from affidavit.index.scanning.scan import PartScan, scan_buffer
 
 # Fewer bytes are scanned sooner than workers start.

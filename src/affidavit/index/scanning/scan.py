@@ -17,7 +17,7 @@ from affidavit.bundle.safety.link_free_opening import open_without_links
 from affidavit.evidence.utf16 import is_wide, text_of
 from affidavit.index.scanning.hits import Column, HitTable, UntimedHits
 from affidavit.index.scanning.parts import FilePart, ScannedPart
-from affidavit.index.scanning.rules_by_slot import RuleSlots
+from affidavit.index.scanning.rule_matching import RuleSlots
 from affidavit.index.times.bulk_stamps import prefixes
 from affidavit.index.times.timestamps import PREFIX, stamp_of
 from affidavit.matching.matcher import ROOM, SLOT_BITS, Matcher

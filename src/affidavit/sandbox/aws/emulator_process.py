@@ -38,7 +38,7 @@ def main() -> None:
     from affidavit.sandbox.aws.emulated.required_permissions import ask_as_aws
     from affidavit.sandbox.aws.emulated.scaling_groups import add_scaling_groups
     from affidavit.sandbox.aws.emulated.trail_callers import name_callers
-    from affidavit.sandbox.aws.emulator_access_keys import give_functions_random_keys, secret_of
+    from affidavit.sandbox.aws.emulator_key_secrets import give_functions_random_keys, secret_of
     from affidavit.sandbox.aws.trail_resource_names import name_resources
 
     give_functions_random_keys()

@@ -23,7 +23,7 @@ from affidavit.checks.computation_results import NotComputable
 from affidavit.checks.numbered_lines import read_document
 from affidavit.errors import EvidenceUnavailable
 from affidavit.index.scanning.parts import Cutter
-from affidavit.index.scanning.rules_by_slot import RuleSlots
+from affidavit.index.scanning.rule_matching import RuleSlots
 from affidavit.index.scanning.scan import PartScan, scan_buffer
 
 LOG = b"a line\n" * 1000

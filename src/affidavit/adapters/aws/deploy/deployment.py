@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from affidavit.adapters.aws.clients import AwsClients
-from affidavit.adapters.aws.deploy.package_bucket_and_api_key import Artifacts
+from affidavit.adapters.aws.deploy.package_bucket_and_mcp_key import Artifacts
 from affidavit.adapters.aws.deploy.stacks import ChangeSet, Stacks
 from affidavit.errors import InputRefused
 

@@ -13,7 +13,7 @@ from affidavit.evaluation.nodes.runs import Quiet
 from affidavit.evaluation.nodes.verdicts.cases import VerdictCase
 from affidavit.evaluation.nodes.verdicts.judged_case import JudgedVerdict
 from affidavit.evidence.node_verdict import NodeVerdict
-from affidavit.index.scanning.rules_by_slot import slots_of
+from affidavit.index.scanning.rule_matching import slots_of
 from affidavit.investigation import Analysis, analyze
 from affidavit.knowledge import Knowledge
 
