@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 
 from affidavit.matching.matcher import ROOM, compile_matcher
-from affidavit.matching.sieve import SievedMatcher, sieve_of
+from affidavit.matching.sieve import SievedMatcher, sieve_of, without_text
 from affidavit.rules.pack import RulePack
 from benchmarks.cases import Result
 from benchmarks.measure import Case, run_rounds
@@ -29,7 +29,7 @@ def growth(pack: RulePack, rounds: int) -> Iterator[Result]:
     real = sorted({wording for rule in pack.rules for wording in (*rule.match, *rule.cleared_by, *rule.planned_by)})
     with tempfile.TemporaryDirectory() as unkept:
         os.environ["XDG_CACHE_HOME"] = unkept
-        scans = {str(number): _scan_of(patterns_like(real, number), blocks) for number in (_FEW, *dict(_MANY))}
+        scans = {str(number): scan_of(patterns_like(real, number), blocks) for number in (_FEW, *dict(_MANY))}
         del os.environ["XDG_CACHE_HOME"]
     timings = run_rounds(scans, max(rounds, 3))
     for number, most in _MANY:
@@ -60,13 +60,16 @@ def _next(letter: str, turn: int) -> str:
     return letters[(letters.index(letter) + turn) % len(letters)]
 
 
-def _scan_of(patterns: Sequence[str], blocks: Sequence[bytearray]) -> Case:
-    engine, sieve = compile_matcher([*enumerate(patterns)], engine="hyperscan"), sieve_of(patterns)
+def scan_of(patterns: Sequence[str], blocks: Sequence[bytearray]) -> Case:
+    numbered = [*enumerate(patterns)]
+    engine, sieve = compile_matcher(numbered, engine="hyperscan"), sieve_of(patterns)
+    textless = without_text(patterns)
+    plain = compile_matcher([each for each in numbered if each[1] in textless] or numbered, engine="hyperscan")
 
     def scan() -> None:
         for _ in range(_TURNS):
             for block in blocks:
                 # A new one for each block: what it learns from one file's blocks does not hold for another's.
-                SievedMatcher(sieve, engine, lambda: engine).scan(block, len(block) - ROOM)
+                SievedMatcher(sieve, engine, plain=lambda: plain, whole=lambda: engine).scan(block, len(block) - ROOM)
 
     return scan
