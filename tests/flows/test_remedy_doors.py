@@ -15,10 +15,10 @@ from tests.support.repairing.repairs import Workshop, a_workshop
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.adapters.local.table import SqliteTable
-from affidavit.baselines.function_state_reading import read_state
-from affidavit.baselines.store import KnownGoodStore, Vouch
 from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.store.state import Status
+from affidavit.known_good.function_state_reading import read_state
+from affidavit.known_good.store import KnownGoodStore, Vouch
 from affidavit.remediation.plan.seal import typed_part
 from affidavit.remediation.record.phases import Phase
 from affidavit.sandbox.sandbox import Sandbox

@@ -8,10 +8,10 @@ import pytest
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
-from affidavit.baselines.capture import RECENT
-from affidavit.baselines.function_run_counts import runs_between
-from affidavit.baselines.function_state_reading import read_state
 from affidavit.errors import UpstreamFailed
+from affidavit.known_good.capture import RECENT
+from affidavit.known_good.function_run_counts import runs_between
+from affidavit.known_good.function_state_reading import read_state
 from affidavit.ports.clock import SystemClock
 from affidavit.sandbox.sandbox import Sandbox
 from tests.infra.conftest import ROOT

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.processes.command import affidavit
 
-from affidavit.checks.run import load_checks
+from affidavit.checks.run_on_bundle import load_checks
 from affidavit.entrypoints.cli.reference.commands_page import commands
 from affidavit.entrypoints.cli.reference.live_detectors_page import detector_rows
 from affidavit.entrypoints.cli.reference.pages import pages

@@ -20,7 +20,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.managed import RemainingSteps
 
 from affidavit.agent.acceptance.submission import judge
-from affidavit.agent.chat.conversation import check_pairing, ending_kept, pending_calls
+from affidavit.agent.chat.model_turns import check_pairing, ending_kept, pending_calls
 from affidavit.agent.chat.next_reply import Replies
 from affidavit.agent.chat.providers.provider import Provider
 from affidavit.agent.chat.retries import attempted

@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphRecursionError  # pyright: ignore[reportMissingTypeStubs] - LangGraph ships none
 
-from affidavit.agent.chat.conversation import as_chain, as_saved, from_saved, is_rejected, pending_calls, refusals
+from affidavit.agent.chat.model_turns import as_chain, as_saved, from_saved, is_rejected, pending_calls, refusals
 from affidavit.agent.chat.providers.bedrock import BEDROCK
 from affidavit.agent.chat.providers.provider import Provider
 from affidavit.agent.chat.retries import OutOfTime, attempted

@@ -3,12 +3,12 @@
 from collections import Counter
 from datetime import datetime, timedelta
 
-from affidavit.baselines.capture import Captures, Troubled
-from affidavit.baselines.store import KnownGoodStore
 from affidavit.bootstrap import App
 from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.state import IncidentState, Status
+from affidavit.known_good.capture import Captures, Troubled
+from affidavit.known_good.store import KnownGoodStore
 
 INCIDENTS_AT_MOST = 200
 LOOKED_BACK = timedelta(days=1)

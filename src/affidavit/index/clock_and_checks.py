@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from affidavit.bundle.unpacked_bundle import StoredBundle
-from affidavit.checks.run import CheckEvidence, ChecksResult, run_checks
+from affidavit.checks.run_on_bundle import CheckEvidence, ChecksResult, run_checks
 from affidavit.index.times.bundle_clock import BundleClock, read_clock
 from affidavit.knowledge import Knowledge
 from affidavit.verdict.refuting_facts import load_facts

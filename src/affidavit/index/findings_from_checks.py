@@ -6,7 +6,7 @@ from pathlib import Path
 
 from affidavit.bundle.byte_range_reader import span_of
 from affidavit.bundle.file_roles import component_of, role_of
-from affidavit.checks.run import CheckEvidence, Hit
+from affidavit.checks.run_on_bundle import CheckEvidence, Hit
 from affidavit.evidence.finding import ByteRange, Evidence, FaultState, Finding, LineRange, Occurrence, excerpt_of
 from affidavit.evidence.node_verdict import Refutation
 from affidavit.evidence.utf16 import text_of

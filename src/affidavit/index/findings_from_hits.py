@@ -30,7 +30,7 @@ from affidavit.index.faults.episodes import (
     last_outbreak,
 )
 from affidavit.index.faults.failures_beside_faults import with_failures_beside_faults
-from affidavit.index.faults.fault_state import FaultContext, judge, standing_for_all, state_of
+from affidavit.index.faults.fault_judgement import FaultContext, judge, standing_for_all, state_of
 from affidavit.index.faults.hit_groups import HitGroup, ScannedText, groups_of, line_at, sample_lines
 from affidavit.index.scanning.rule_matching import LineMeaning, Slot
 from affidavit.index.times.bundle_clock import UNKNOWN, BundleClock, time_of, times_of

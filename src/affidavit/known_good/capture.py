@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from affidavit.baselines.function_run_counts import RunCounts, runs_between
-from affidavit.baselines.function_state_reading import FunctionState, read_state
-from affidavit.baselines.state_differences import unread_places
-from affidavit.baselines.store import KnownGood, KnownGoodStore, Vouch
 from affidavit.errors import AffidavitError, Conflict
+from affidavit.known_good.function_run_counts import RunCounts, runs_between
+from affidavit.known_good.function_state_reading import FunctionState, read_state
+from affidavit.known_good.state_differences import unread_places
+from affidavit.known_good.store import KnownGood, KnownGoodStore, Vouch
 from affidavit.ports.workload_inspector import StateInspector
 
 # A failure this recent speaks against calling the state good.

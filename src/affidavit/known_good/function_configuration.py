@@ -1,6 +1,6 @@
 """How a function is set up: its own settings, aliases, event sources, asynchronous calls, reserved concurrency."""
 
-from affidavit.baselines.state_assembly import Section, Sheet, chosen, mapping
+from affidavit.known_good.state_assembly import Section, Sheet, chosen, mapping
 from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.workload_inspector import StateInspector
 

@@ -5,7 +5,7 @@ The entries are kept in AWS's own shape, because that is what a repair has to se
 
 from collections.abc import Callable, Iterable, Sequence
 
-from affidavit.baselines.state_assembly import Section, Sheet, canonical_bytes, mapping
+from affidavit.known_good.state_assembly import Section, Sheet, canonical_bytes, mapping
 from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.workload_inspector import StateInspector
 

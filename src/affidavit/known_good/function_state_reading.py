@@ -4,10 +4,10 @@ import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from affidavit.baselines.function_configuration import read_concurrency, read_configuration
-from affidavit.baselines.function_network import read_network
-from affidavit.baselines.permissions import read_permissions
-from affidavit.baselines.state_assembly import Sheet, canonical_bytes
+from affidavit.known_good.function_configuration import read_concurrency, read_configuration
+from affidavit.known_good.function_network import read_network
+from affidavit.known_good.role_permissions import read_permissions
+from affidavit.known_good.state_assembly import Sheet, canonical_bytes
 from affidavit.ports.json import Item
 from affidavit.ports.workload_inspector import StateInspector
 

@@ -1,7 +1,7 @@
 """What the role of a function may do: trust, boundary, inline policies, and the versions of its managed ones."""
 
-from affidavit.baselines.state_assembly import Section, Sheet, mapping
 from affidavit.errors import NotFound
+from affidavit.known_good.state_assembly import Section, Sheet, mapping
 from affidavit.ports.json import Item, JsonValue
 from affidavit.ports.workload_inspector import StateInspector
 

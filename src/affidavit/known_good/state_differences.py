@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from affidavit.baselines.state_assembly import canonical_bytes, mapping, pointer
+from affidavit.known_good.state_assembly import canonical_bytes, mapping, pointer
 from affidavit.ports.json import Item, JsonValue
 
 # About the reading, not about the function.

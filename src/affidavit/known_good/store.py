@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from affidavit.baselines.function_state_reading import FunctionState
 from affidavit.errors import EvidenceUnavailable, NotFound
+from affidavit.known_good.function_state_reading import FunctionState
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import Item
 from affidavit.ports.object_store import ObjectMissing, ObjectStore

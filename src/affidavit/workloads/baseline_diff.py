@@ -1,7 +1,7 @@
 """What differs between the live function and its last known-good state, as an answer that can be cited."""
 
-from affidavit.baselines.capture import Captures
-from affidavit.baselines.state_differences import StateChange, compare
+from affidavit.known_good.capture import Captures
+from affidavit.known_good.state_differences import StateChange, compare
 from affidavit.ports.workload_inspector import WorkloadInspector
 from affidavit.workloads.wire import BaselineDiffResponse, NotRead, StateDifference
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from affidavit.baselines.capture import Captures
 from affidavit.errors import AffidavitError, InputRefused, NotFound, UpstreamFailed
+from affidavit.known_good.capture import Captures
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import JsonValue
 from affidavit.ports.workload_inspector import WorkloadInspector

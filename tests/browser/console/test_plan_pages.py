@@ -8,10 +8,10 @@ from playwright.sync_api import Browser, expect
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
-from affidavit.baselines.store import KnownGoodStore
 from affidavit.evidence.diagnosis import FaultType
 from affidavit.evidence.incident_subject import Subject, SubjectKind
 from affidavit.incidents.incident import Incident
+from affidavit.known_good.store import KnownGoodStore
 from affidavit.remediation.record.check import broken_record
 from affidavit.remediation.sources.argument_source_lookup import RecordedSources
 from affidavit.sandbox.sandbox import Sandbox

@@ -16,9 +16,9 @@ from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable
-from affidavit.baselines.capture import Captures, Watched
-from affidavit.baselines.store import KnownGoodStore
 from affidavit.errors import Conflict, EvidenceUnavailable, NotFound
+from affidavit.known_good.capture import Captures, Watched
+from affidavit.known_good.store import KnownGoodStore
 from affidavit.ports.clock import SystemClock
 from affidavit.workloads.questions import Workloads
 from affidavit.workloads.wire import BaselineDiffResponse

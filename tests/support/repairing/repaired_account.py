@@ -9,7 +9,7 @@ from uuid import uuid4
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.remediation.state_reader import AwsStateReader
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
-from affidavit.baselines.function_state_reading import read_state
+from affidavit.known_good.function_state_reading import read_state
 from affidavit.ports.argument_sources import SourceDocument, SourceKind
 from affidavit.remediation.actions.action_type import Aim
 from affidavit.remediation.actions.catalog import action_type

@@ -8,7 +8,7 @@ import sys
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from affidavit.agent.chat.conversation import as_saved, check_pairing, from_saved, tidy
+from affidavit.agent.chat.model_turns import as_saved, check_pairing, from_saved, tidy
 from affidavit.agent.chat.offline import OfflineChat
 from affidavit.agent.chat.providers.model_choice import OFFLINE
 from affidavit.agent.graph import Work, add_usage, build_graph

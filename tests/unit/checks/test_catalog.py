@@ -6,7 +6,7 @@ import pytest
 
 from affidavit.checks.check import Check
 from affidavit.checks.compute import COMPUTATIONS
-from affidavit.checks.run import ChecksResult, load_checks, run_checks
+from affidavit.checks.run_on_bundle import ChecksResult, load_checks, run_checks
 from affidavit.evidence.severity import Severity
 from affidavit.rules.pack import load_pack
 

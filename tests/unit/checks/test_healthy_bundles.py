@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from affidavit.checks.run import ChecksResult, load_checks, run_checks
+from affidavit.checks.run_on_bundle import ChecksResult, load_checks, run_checks
 from affidavit.evaluation.generator.bundle import GeneratedBundle, generate
 from affidavit.evaluation.generator.spec import BundleSpec, Layout
 

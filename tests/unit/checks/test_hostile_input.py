@@ -14,8 +14,8 @@ from tests.support.storms import storm
 from affidavit.checks.check import Check
 from affidavit.checks.computation_results import LONGEST_DETAIL, Shown
 from affidavit.checks.numbered_lines import Document
-from affidavit.checks.run import load_checks, run_checks
 from affidavit.checks.run_named_computation import apply_check
+from affidavit.checks.run_on_bundle import load_checks, run_checks
 
 CHECKS = load_checks()
 each_check = for_each("check", CHECKS, label=lambda check: check.id)

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import yaml
 
-from affidavit.checks.run import load_checks, version_of
+from affidavit.checks.run_on_bundle import load_checks, version_of
 from affidavit.errors import InputRefused
 
 

@@ -6,7 +6,7 @@ import pytest
 from affidavit.checks import run_named_computation
 from affidavit.checks.computation_results import Found, Shown
 from affidavit.checks.numbered_lines import LARGEST, Document
-from affidavit.checks.run import Hit, load_checks, run_checks
+from affidavit.checks.run_on_bundle import Hit, load_checks, run_checks
 
 CHECKS = {check.id: check for check in load_checks()}
 

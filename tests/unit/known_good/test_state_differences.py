@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.baselines.state_differences import DifferenceKind, compare
+from affidavit.known_good.state_differences import DifferenceKind, compare
 
 RULE: dict[str, Any] = {"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}
 GOOD: dict[str, Any] = {

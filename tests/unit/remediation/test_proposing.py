@@ -15,9 +15,9 @@ from tests.support.repairing.repairs import ROBOT, KnownSources, Workshop, a_wor
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
-from affidavit.baselines.store import KnownGoodStore
 from affidavit.evidence.diagnosis import Diagnosis, FaultType, RiskLevel
 from affidavit.evidence.incident_subject import Subject, SubjectKind
+from affidavit.known_good.store import KnownGoodStore
 from affidavit.ports.argument_sources import ArgumentSources, SourceKind
 from affidavit.remediation.actions.catalog import catalog
 from affidavit.remediation.citation_rereading import StoredCitations

@@ -15,9 +15,9 @@ from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
 from affidavit.adapters.local.objects import DirectoryObjectStore
 from affidavit.adapters.local.table import SqliteTable
-from affidavit.baselines.capture import Captures
-from affidavit.baselines.store import KnownGoodStore
 from affidavit.errors import NotFound
+from affidavit.known_good.capture import Captures
+from affidavit.known_good.store import KnownGoodStore
 from affidavit.ports.argument_sources import ArgumentSource, SourceDocument, SourceKind
 from affidavit.ports.clock import SystemClock
 from affidavit.remediation.sources import source_documents

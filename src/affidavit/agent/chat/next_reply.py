@@ -8,7 +8,7 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable
 
-from affidavit.agent.chat.conversation import tidy
+from affidavit.agent.chat.model_turns import tidy
 from affidavit.agent.chat.providers.bedrock import BEDROCK
 from affidavit.agent.chat.providers.provider import Provider
 from affidavit.agent.chat.retries import in_thread

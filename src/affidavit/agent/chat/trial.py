@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from affidavit.agent.chat.conversation import ending_kept
+from affidavit.agent.chat.model_turns import ending_kept
 from affidavit.agent.chat.next_reply import Replies
 from affidavit.agent.chat.providers.failures import NO_CONNECTION, NO_TLS, UNUSABLE
 from affidavit.agent.chat.providers.model_choice import chat_model, provider_of

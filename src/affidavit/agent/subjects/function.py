@@ -12,11 +12,11 @@ from affidavit.agent.subjects.function_answer_trimming import drop_lambda_config
 from affidavit.agent.subjects.function_prompt import PROMPT
 from affidavit.agent.subjects.investigable import OutOfScope, Scope
 from affidavit.agent.toolbox.tool_providers import DirectToolProvider, Toolbox
-from affidavit.baselines.capture import Captures
 from affidavit.evidence.diagnosis import Diagnosis
 from affidavit.evidence.incident_subject import SubjectKind
 from affidavit.incidents.attempt.answers_cut_to_budget import Shrink
 from affidavit.incidents.incident import Incident
+from affidavit.known_good.capture import Captures
 from affidavit.ports.clock import Clock
 from affidavit.ports.json import JsonValue
 from affidavit.ports.workload_inspector import WorkloadInspector

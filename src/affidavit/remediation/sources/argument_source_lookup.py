@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from affidavit.baselines.permissions import role_name
-from affidavit.baselines.state_assembly import mapping
-from affidavit.baselines.store import KnownGoodStore
 from affidavit.errors import AffidavitError, NotFound, UpstreamFailed
 from affidavit.evidence.incident_subject import Subject, SubjectKind
+from affidavit.known_good.role_permissions import role_name
+from affidavit.known_good.state_assembly import mapping
+from affidavit.known_good.store import KnownGoodStore
 from affidavit.ports.argument_sources import ArgumentSource, SourceDocument, SourceKind
 from affidavit.ports.json import Item
 from affidavit.ports.workload_inspector import StateInspector, TrailLookup

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from affidavit.baselines.state_assembly import mapping
-from affidavit.baselines.store import KnownGood
+from affidavit.known_good.state_assembly import mapping
+from affidavit.known_good.store import KnownGood
 from affidavit.ports.argument_sources import GOOD_VARIABLES, ArgumentSource, SourceDocument, SourceKind
 from affidavit.ports.json import Item
 from affidavit.ports.workload_inspector import PolicyVersion

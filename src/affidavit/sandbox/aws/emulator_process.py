@@ -29,7 +29,7 @@ def main() -> None:
         ssm,
     )
 
-    from affidavit.sandbox.access.gate import AccessGate
+    from affidavit.sandbox.access.signed_requests_gate import AccessGate
     from affidavit.sandbox.aws.emulated.default_policy_version import add_default_versions
     from affidavit.sandbox.aws.emulated.dry_runs import heed_dry_runs
     from affidavit.sandbox.aws.emulated.iam_permission_check import stop_when_only_asked

@@ -15,8 +15,8 @@ from tests.support.storms import only_full
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
-from affidavit.baselines.function_state_reading import read_state
 from affidavit.errors import Conflict
+from affidavit.known_good.function_state_reading import read_state
 from affidavit.ports.argument_sources import SourceKind
 from affidavit.ports.aws_reads_and_changes import Grant
 from affidavit.ports.json import Item

@@ -12,8 +12,8 @@ from tests.support.repairing.repairs import a_workshop, arn_of
 
 from affidavit.adapters.aws.clients import AwsClients
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
-from affidavit.baselines.capture import Captures
-from affidavit.baselines.store import KnownGoodStore
+from affidavit.known_good.capture import Captures
+from affidavit.known_good.store import KnownGoodStore
 from affidavit.ports.argument_sources import GOOD_VARIABLES, SourceKind
 from affidavit.ports.clock import SystemClock
 from affidavit.remediation.actions.catalog import action_type

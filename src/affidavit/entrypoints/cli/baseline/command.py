@@ -10,9 +10,9 @@ import typer
 from affidavit.entrypoints.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
-    from affidavit.baselines.capture import Captures
-    from affidavit.baselines.store import KnownGood
     from affidavit.bootstrap import App
+    from affidavit.known_good.capture import Captures
+    from affidavit.known_good.store import KnownGood
     from affidavit.workloads.wire import BaselineDiffResponse, StateDifference
 
 EPILOG = """Exit codes: 0 done, or nothing differs · 1 the live state differs · 2 refused: no such function or

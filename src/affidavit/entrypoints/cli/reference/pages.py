@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from affidavit.checks.run import load_checks
+from affidavit.checks.run_on_bundle import load_checks
 from affidavit.entrypoints.cli.exit_codes import Exit
 from affidavit.entrypoints.cli.reference.commands_page import commands_page
 from affidavit.entrypoints.cli.reference.live_detectors_page import DETECTORS, detector_rows, detectors_page

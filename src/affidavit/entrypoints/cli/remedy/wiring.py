@@ -12,7 +12,6 @@ from affidavit.adapters.aws.remediation.least_privilege_calls import AssumedRole
 from affidavit.adapters.aws.remediation.state_reader import AwsStateReader
 from affidavit.adapters.aws.workload.inspector import AwsWorkloadInspector
 from affidavit.adapters.aws.workload.state_inspector import AwsStateInspector
-from affidavit.baselines.store import KnownGoodStore
 from affidavit.bootstrap import App, build_app
 from affidavit.entrypoints.reverification_wiring import NodeLines
 from affidavit.errors import AffidavitError
@@ -21,6 +20,7 @@ from affidavit.incidents.notices.sent_notices import ToldStates
 from affidavit.incidents.store.blobs import Records
 from affidavit.incidents.store.incident_leases import IncidentStates
 from affidavit.incidents.store.stored_diagnoses import IncidentContexts
+from affidavit.known_good.store import KnownGoodStore
 from affidavit.nodes.library.object_keys import markers_prefix
 from affidavit.remediation.adviser import RepairAdviser
 from affidavit.remediation.approvals.people import Approver, IdentityProof
