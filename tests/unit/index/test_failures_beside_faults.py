@@ -10,7 +10,7 @@ from tests.support.knowledge.packs import a_pack, a_rule
 from affidavit.evidence.severity import Severity
 
 COLLECTED = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
-SAMPLES = {"fires": ["HICKUP"], "quiet": ["fine"]}
+SAMPLES = {"fires": ["HICCUP"], "quiet": ["fine"]}
 
 
 @pytest.mark.parametrize(
@@ -28,12 +28,12 @@ def test_a_failure_counts_by_itself_only_while_something_else_is_broken(
     broken_at: int | None, how_bad: str, severity: Severity, tmp_path: Path
 ) -> None:
     repeated = {"times": 3, "within_seconds": 600, "otherwise": "low", "unless_beside_fault": True}
-    mine = a_rule("t.hickup", "HICKUP", severity="medium", repeated=repeated, samples=SAMPLES)
+    mine = a_rule("t.hiccup", "HICCUP", severity="medium", repeated=repeated, samples=SAMPLES)
     other = a_rule("t.kaput", "KAPUT", severity=how_bad, lasts=True, samples={"fires": ["KAPUT"], "quiet": ["fine"]})
-    events = sorted([(800, "HICKUP"), *([(broken_at, "KAPUT")] if broken_at else [])], reverse=True)
+    events = sorted([(800, "HICCUP"), *([(broken_at, "KAPUT")] if broken_at else [])], reverse=True)
     lines = [f"{(COLLECTED - timedelta(seconds=ago)).isoformat()} {text}\n" for ago, text in events]
     text = "".join([*lines, f"{COLLECTED.isoformat()} quiet\n"]).encode()
     found = analyze_files({"var_log/a.log": text}, a_pack(mine, other), tmp_path).index.findings
-    hickup = next(each for each in found if each.rule == "t.hickup")
-    assert hickup.severity is severity
-    assert ("while this was broken" in (hickup.severity_note or "")) == (severity is Severity.MEDIUM)
+    hiccup = next(each for each in found if each.rule == "t.hiccup")
+    assert hiccup.severity is severity
+    assert ("while this was broken" in (hiccup.severity_note or "")) == (severity is Severity.MEDIUM)
