@@ -460,3 +460,11 @@ def test_what_was_measured_at_the_collection_stands_behind_the_kill_that_it_conf
         seen("kubelet.container-runtime-down", 6),
     )
     assert verdict.root_causes[0].evidence[:2] == ("F-002", "F-001")
+
+
+def test_a_service_of_credentials_that_does_not_answer_leads_the_agent_that_cannot_start() -> None:
+    said = "Post https://sts.us-gov-west-1.amazonaws.com/: dial tcp 10.20.7.44:443: i/o timeout"
+    verdict = verdict_on(seen("cni.address-not-changed", 0, detail=said), seen("cni.ipamd-init-failed", 1))
+    assert [root.cause for root in verdict.root_causes] == [
+        "The service that gives out AWS credentials (STS) does not answer"
+    ]

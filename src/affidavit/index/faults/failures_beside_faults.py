@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from affidavit.evidence.finding import FaultState, Finding
 from affidavit.evidence.severity import Severity
+from affidavit.index.faults.fault_judgement import seldom_note
 from affidavit.rules.rule import Rule
 
 AROUND = timedelta(minutes=10)
@@ -23,7 +24,8 @@ def with_failures_beside_faults(told: Sequence[tuple[Rule, Finding]]) -> list[Fi
 
 def _judged(rule: Rule, finding: Finding, faults: Sequence[Finding]) -> Finding:
     repeated = rule.repeated
-    if repeated is None or not repeated.unless_beside_fault or finding.severity is not repeated.otherwise:
+    # What is low because it was tried again and worked stays low.
+    if repeated is None or not repeated.unless_beside_fault or finding.severity_note != seldom_note(repeated):
         return finding
     beside = next((fault for fault in faults if fault.rule != rule.id and _meet(finding, fault)), None)
     if beside is None:

@@ -145,8 +145,7 @@ def judge(group: HitGroup, context: FaultContext) -> FaultJudgement:
         note = BRIEF.format(seconds=rule.brief_seconds)
         return FaultJudgement(severity=Severity.LOW, note=note, state=FaultState.OVER)
     if rule.repeated is not None and _is_seldom(group, rule.repeated, context):
-        note = SELDOM.format(times=rule.repeated.times, seconds=rule.repeated.within_seconds)
-        return FaultJudgement(severity=rule.repeated.otherwise, note=note)
+        return FaultJudgement(severity=rule.repeated.otherwise, note=seldom_note(rule.repeated))
     if rule.passes_with and _passed_with(group, context):
         return FaultJudgement(severity=Severity.LOW, note=WORKED, state=FaultState.RECOVERED)
     if rule.as_severe_as and (told := context.together(group)):
@@ -220,6 +219,10 @@ def _is_planned(group: HitGroup, context: FaultContext) -> bool:
     if plans is None or max(len(group.rows), len(plans.rows)) > MOST_COMPARED:
         return False
     return each_was_announced(named_in(group, kind), named_in(plans, kind), PLANNED_FOR_SECONDS)
+
+
+def seldom_note(repetition: Repetition) -> str:
+    return SELDOM.format(times=repetition.times, seconds=repetition.within_seconds)
 
 
 def _is_seldom(group: HitGroup, repetition: Repetition, context: FaultContext) -> bool:
